@@ -1,0 +1,48 @@
+# The two libraries: hocket_core from the rooms that need no libtorch, hocket from the room torch.
+
+set(HOCKET_CORE_ROOMS base ir cost fuse fsdp lower schedule plan compile sim comm run report)
+
+set(core_patterns)
+foreach(room IN LISTS HOCKET_CORE_ROOMS)
+  list(APPEND core_patterns "${PROJECT_SOURCE_DIR}/src/${room}/*.cpp")
+endforeach()
+hocket_sources(core_sources ${core_patterns})
+
+add_library(hocket_core ${core_sources})
+add_library(hocket::core ALIAS hocket_core)
+hocket_own_code(hocket_core)
+set_target_properties(hocket_core PROPERTIES EXPORT_NAME core)
+target_include_directories(hocket_core PUBLIC
+  "$<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include>" "$<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>")
+target_link_libraries(hocket_core
+  PUBLIC fmt::fmt spdlog::spdlog Threads::Threads
+  PRIVATE simdjson::simdjson PkgConfig::hocket_xxhash PkgConfig::hocket_deflate)
+# Headers alone, used in sources alone: a program that links with hocket need not have them.
+target_include_directories(hocket_core SYSTEM PRIVATE
+  $<TARGET_PROPERTY:nlohmann_json::nlohmann_json,INTERFACE_INCLUDE_DIRECTORIES>)
+set_source_files_properties("${PROJECT_SOURCE_DIR}/src/base/version.cpp" PROPERTIES
+  COMPILE_DEFINITIONS "HOCKET_VERSION=\"${PROJECT_VERSION}\"")
+target_precompile_headers(hocket_core PRIVATE
+  <fmt/format.h> <tl/expected.hpp> <algorithm> <functional> <map> <memory> <optional> <string> <unordered_map> <variant> <vector>)
+
+# The library that the command, the tests and the benchmarks are linked with.
+set(hocket_whole hocket_core)
+set(HOCKET_WITH_TORCH 0)
+
+if(HOCKET_TORCH)
+  hocket_sources(torch_sources "${PROJECT_SOURCE_DIR}/src/torch/*.cpp")
+  if(NOT torch_sources)
+    message(STATUS "src/torch has no sources: building without libtorch")
+    return()
+  endif()
+
+  add_library(hocket ${torch_sources})
+  add_library(hocket::hocket ALIAS hocket)
+  hocket_own_code(hocket)
+  target_include_directories(hocket SYSTEM BEFORE PUBLIC
+    "$<BUILD_INTERFACE:${HOCKET_FMT_FIRST}>" "$<INSTALL_INTERFACE:${CMAKE_INSTALL_LIBDIR}/hocket/fmt_first>")
+  target_link_libraries(hocket PUBLIC hocket_core torch)
+  target_precompile_headers(hocket PRIVATE <ATen/ATen.h> <torch/library.h>)
+  set(hocket_whole hocket)
+  set(HOCKET_WITH_TORCH 1)
+endif()

@@ -1,0 +1,142 @@
+# Tests. New files are found by themselves:
+#   src/<room>/*_test.cpp      -> program <room>_test, tests named <room>.Suite.name
+#   tests/<folder>/*_test.cpp  -> program <folder>_test, with the path of the built command in HOCKET_TEST_TOOL
+#   tests/fuzz/*_fuzz.cpp      -> one program each, run on seeded inputs, or by libFuzzer in the preset fuzz
+# A GoogleTest test or suite whose name begins with Long gets the label `long`, which `./hk test` leaves out.
+
+include(GoogleTest)
+find_package(GTest REQUIRED)
+find_package(rapidcheck REQUIRED)
+find_package(Python3 REQUIRED COMPONENTS Interpreter)
+
+set(tests_folder "${PROJECT_SOURCE_DIR}/tests")
+
+# What all test code is compiled and linked with. tests/support has the fixtures, included as "support/x.h".
+add_library(hocket_test_support INTERFACE)
+target_include_directories(hocket_test_support INTERFACE "${tests_folder}")
+target_compile_definitions(hocket_test_support INTERFACE HOCKET_TEST_DATA="${tests_folder}/data")
+target_compile_options(hocket_test_support INTERFACE
+  -fPIC                                  # as in the libraries, whose precompiled header the tests of torch share
+  $<$<CONFIG:RelWithDebInfo,Release>:-O1>) # test code runs once: compile it faster
+target_link_libraries(hocket_test_support INTERFACE hocket_core GTest::gmock rapidcheck nlohmann_json::nlohmann_json)
+
+# One precompiled header for all test programs. CMake wants a source with it.
+file(CONFIGURE OUTPUT "${PROJECT_BINARY_DIR}/tests/precompiled.cpp" CONTENT "")
+add_library(hocket_test_precompiled OBJECT "${PROJECT_BINARY_DIR}/tests/precompiled.cpp")
+hocket_own_code(hocket_test_precompiled)
+target_link_libraries(hocket_test_precompiled PRIVATE hocket_test_support)
+target_precompile_headers(hocket_test_precompiled PRIVATE
+  <gtest/gtest.h> <gmock/gmock.h> <fmt/format.h> <tl/expected.hpp>)
+
+file(GLOB support_sources CONFIGURE_DEPENDS "${tests_folder}/support/*.cpp")
+if(support_sources)
+  add_library(hocket_test_fixtures STATIC ${support_sources})
+  hocket_own_code(hocket_test_fixtures)
+  target_link_libraries(hocket_test_fixtures PRIVATE hocket_test_support)
+  target_precompile_headers(hocket_test_fixtures REUSE_FROM hocket_test_precompiled)
+endif()
+
+# hocket_gtest(NAME LIBRARY SOURCE...) makes the program NAME_test.
+function(hocket_gtest name library)
+  set(program ${name}_test)
+  add_executable(${program} ${ARGN})
+  hocket_own_code(${program})
+  target_link_libraries(${program} PRIVATE
+    $<TARGET_NAME_IF_EXISTS:hocket_test_fixtures> hocket_test_support ${library} GTest::gmock_main)
+  set_target_properties(${program} PROPERTIES RUNTIME_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/tests")
+  if(library STREQUAL "hocket")
+    target_precompile_headers(${program} REUSE_FROM hocket)
+  else()
+    target_precompile_headers(${program} REUSE_FROM hocket_test_precompiled)
+  endif()
+
+  set(long "Long*:*.Long*:*/Long*")
+  set(discovery TEST_PREFIX ${name}. NO_PRETTY_TYPES NO_PRETTY_VALUES DISCOVERY_MODE PRE_TEST DISCOVERY_TIMEOUT 60)
+  gtest_discover_tests(${program} ${discovery} TEST_FILTER "-${long}" PROPERTIES TIMEOUT 120)
+  gtest_discover_tests(${program} ${discovery} TEST_FILTER "${long}" TEST_LIST ${program}_LONG_TESTS
+    PROPERTIES LABELS long TIMEOUT 1800)
+endfunction()
+
+foreach(room IN LISTS HOCKET_CORE_ROOMS)
+  file(GLOB sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/src/${room}/*_test.cpp")
+  if(sources)
+    hocket_gtest(${room} hocket_core ${sources})
+  endif()
+endforeach()
+if(HOCKET_WITH_TORCH)
+  file(GLOB sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/src/torch/*_test.cpp")
+  if(sources)
+    hocket_gtest(torch hocket ${sources})
+  endif()
+endif()
+
+file(GLOB sources CONFIGURE_DEPENDS "${tests_folder}/*/*_test.cpp")
+list(FILTER sources EXCLUDE REGEX "/tests/support/")
+set(folders "${sources}")
+list(TRANSFORM folders REPLACE "/[^/]*$" "")
+list(REMOVE_DUPLICATES folders)
+foreach(folder IN LISTS folders)
+  cmake_path(GET folder FILENAME name)
+  set(folder_sources "${sources}")
+  list(FILTER folder_sources INCLUDE REGEX "^${folder}/[^/]*$")
+  hocket_gtest(${name} hocket_core ${folder_sources})
+  if(TARGET hocket_tool)
+    target_compile_definitions(${name}_test PRIVATE HOCKET_TEST_TOOL="$<TARGET_FILE:hocket_tool>")
+    add_dependencies(${name}_test hocket_tool)
+  endif()
+endforeach()
+
+# Fuzz targets take libFuzzer's arguments in both forms: -runs=N -seed=S FOLDER..., so that one line runs either.
+# libFuzzer writes what it finds into the first folder, so that one is in the build directory.
+file(GLOB sources CONFIGURE_DEPENDS "${tests_folder}/fuzz/*_fuzz.cpp")
+foreach(source IN LISTS sources)
+  cmake_path(GET source STEM stem)
+  add_executable(${stem} "${source}")
+  hocket_own_code(${stem})
+  target_link_libraries(${stem} PRIVATE hocket_core)
+  target_include_directories(${stem} PRIVATE "${tests_folder}")
+  if(HOCKET_SANITIZE STREQUAL "fuzzer")
+    target_link_options(${stem} PRIVATE -fsanitize=fuzzer)
+  else()
+    target_sources(${stem} PRIVATE "${tests_folder}/fuzz/seeded_main.cpp")
+  endif()
+  set(found "${PROJECT_BINARY_DIR}/tests/fuzz/found/${stem}")
+  file(MAKE_DIRECTORY "${found}")
+  set_target_properties(${stem} PROPERTIES RUNTIME_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/tests/fuzz")
+
+  set(folders "${found}")
+  if(EXISTS "${tests_folder}/fuzz/corpus/${stem}")
+    list(APPEND folders "${tests_folder}/fuzz/corpus/${stem}")
+  endif()
+  math(EXPR long_runs "${HOCKET_FUZZ_RUNS} * 50")
+  add_test(NAME fuzz.${stem} COMMAND ${stem} -runs=${HOCKET_FUZZ_RUNS} -seed=1 ${folders}
+    WORKING_DIRECTORY "${found}")
+  add_test(NAME fuzz.${stem}.long COMMAND ${stem} -runs=${long_runs} -seed=2 ${folders}
+    WORKING_DIRECTORY "${found}")
+  set_tests_properties(fuzz.${stem} PROPERTIES TIMEOUT 300)
+  set_tests_properties(fuzz.${stem}.long PROPERTIES TIMEOUT 3600 LABELS long)
+endforeach()
+
+# Checks of the tree itself, once and not for each sanitizer.
+if(NOT HOCKET_SANITIZE)
+  set(python "${Python3_EXECUTABLE}" -B)
+  add_test(NAME includes COMMAND ${python} "${tests_folder}/includes/check_includes.py")
+  add_test(NAME includes.self_test COMMAND ${python} "${tests_folder}/includes/check_includes_test.py")
+  add_test(NAME hk.usage COMMAND "${PROJECT_SOURCE_DIR}/scripts/hk_test.sh")
+  add_test(NAME docs.self_test COMMAND ${python} "${tests_folder}/docs/run_blocks_test.py")
+  if(TARGET hocket_tool)
+    add_test(NAME docs COMMAND ${python} "${tests_folder}/docs/run_blocks.py"
+      --build "${PROJECT_BINARY_DIR}" --tool $<TARGET_FILE:hocket_tool> --torch ${HOCKET_WITH_TORCH}
+      --cmake "${CMAKE_COMMAND}" --cxx "${CMAKE_CXX_COMPILER}")
+    set_tests_properties(docs PROPERTIES TIMEOUT 1200)
+  endif()
+  if(HOCKET_INSTALL)
+    foreach(way find_package pkg_config add_subdirectory)
+      add_test(NAME install.${way} COMMAND ${python} "${tests_folder}/install/install_test.py" ${way}
+        --build "${PROJECT_BINARY_DIR}" --torch ${HOCKET_WITH_TORCH}
+        --cmake "${CMAKE_COMMAND}" --cxx "${CMAKE_CXX_COMPILER}")
+      set_tests_properties(install.${way} PROPERTIES TIMEOUT 600)
+    endforeach()
+    set_tests_properties(install.add_subdirectory PROPERTIES LABELS long TIMEOUT 3600)
+  endif()
+endif()
