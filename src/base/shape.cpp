@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cctype>
+#include <limits>
 
 namespace hocket {
 
@@ -137,19 +138,33 @@ std::optional<Dim> SymbolTable::product(Dims dims) {
   return result;
 }
 
+// The text must not depend on the order in which a table met its symbols: equal programs have equal texts and digests.
+// So terms stand by degree, then by the names of their symbols; the constant comes last.
 std::string SymbolTable::to_string(Dim dim) const {
   if (dim.is_static()) return std::to_string(dim.value());
+  struct Term {
+    std::vector<std::string> symbols;
+    std::int64_t factor;
+  };
+  std::vector<Term> terms;
+  for (const auto& [monomial, factor] : expressions_[dim.expression()]) {
+    Term term{{}, factor};
+    for (const std::uint32_t symbol : monomial) term.symbols.push_back(names_[symbol]);
+    std::sort(term.symbols.begin(), term.symbols.end());
+    terms.push_back(std::move(term));
+  }
+  std::sort(terms.begin(), terms.end(), [](const Term& a, const Term& b) {
+    return a.symbols.size() != b.symbols.size() ? a.symbols.size() > b.symbols.size() : a.symbols < b.symbols;
+  });
   std::string text;
-  // Monomials are sorted with the constant first; people write it last.
-  const Polynomial& terms = expressions_[dim.expression()];
-  for (std::size_t k = 0; k < terms.size(); ++k) {
-    const auto& [monomial, factor] = terms[terms.size() - 1 - k];
-    if (k > 0) text += factor < 0 ? " - " : " + ";
-    else if (factor < 0) text += "-";
-    const std::uint64_t size = factor < 0 ? 0 - static_cast<std::uint64_t>(factor) : static_cast<std::uint64_t>(factor);
+  for (const Term& term : terms) {
+    const bool negative = term.factor < 0;
+    if (!text.empty()) text += negative ? " - " : " + ";
+    else if (negative) text += "-";
+    const std::uint64_t size = negative ? 0 - static_cast<std::uint64_t>(term.factor) : static_cast<std::uint64_t>(term.factor);
     std::string product;
-    for (const std::uint32_t s : monomial) product += (product.empty() ? "" : "*") + names_[s];
-    if (monomial.empty()) product = std::to_string(size);
+    for (const std::string& symbol : term.symbols) product += (product.empty() ? "" : "*") + symbol;
+    if (term.symbols.empty()) product = std::to_string(size);
     else if (size != 1) product += "*" + std::to_string(size);
     text += product;
   }
@@ -182,7 +197,10 @@ class SymbolParser {
     do {
       HOCKET_TRY(Polynomial next, term(depth));
       if (negative) {
-        for (auto& entry : next) entry.second = -entry.second;
+        for (auto& entry : next) {
+          if (entry.second == std::numeric_limits<std::int64_t>::min()) return error("has too many terms or too large numbers");
+          entry.second = -entry.second;
+        }
       }
       auto total = SymbolTable::plus(sum, next);
       if (!total) return error("has too many terms or too large numbers");

@@ -76,6 +76,15 @@ TEST_F(Symbols, are_written_in_one_normal_form) {
   EXPECT_EQ(normal("s0*s0*s1"), "s0*s0*s1");
 }
 
+TEST_F(Symbols, are_written_the_same_whatever_was_met_before) {
+  SymbolTable other;
+  EXPECT_TRUE(other.parse("z*y*x + y"));
+  for (const char* text : {"x + 2*y", "y*x*4 - x + z", "z*z + x*y", "7 - z + x"}) {
+    EXPECT_EQ(normal(text), other.to_string(*other.parse(text))) << text;
+  }
+  EXPECT_EQ(normal("3 + b + a*a - c*a*5"), "a*a - a*c*5 + b + 3");
+}
+
 TEST_F(Symbols, the_normal_form_reads_back_as_the_same_dim) {
   Random random(7);
   for (int round = 0; round < 2000; ++round) {
@@ -110,6 +119,7 @@ TEST_F(Symbols, huge_numbers_are_refused) {
   EXPECT_THAT(refusal("99999999999999999999999999*s0"), HasSubstr("has a number above 2^63"));
   EXPECT_THAT(refusal("4611686018427387904*s0*2"), HasSubstr("too large numbers"));
   EXPECT_THAT(refusal("9223372036854775807*s0 + s0"), HasSubstr("too large numbers"));
+  EXPECT_THAT(refusal("-(-9223372036854775807*s0 - s0)"), HasSubstr("too large numbers"));
 }
 
 TEST_F(Symbols, hostile_expressions_stay_small) {

@@ -77,6 +77,7 @@ NodeId GraphBuilder::input(std::string_view name, Dtype dtype, std::vector<Dim> 
   node.name = name;
   node.kind = NodeKind::input;
   node.outputs = std::span(&output, 1);
+  used_names_.emplace(name);
   return add(node);
 }
 
@@ -103,6 +104,7 @@ NodeId GraphBuilder::op(std::string_view op, const std::vector<ArgInit>& args, s
   for (const auto& [keyword, value] : keywords) named.push_back({key(keyword), resolve(value)});
   const std::string full = full_op_name(op);
   const std::string own_name = name.empty() ? unique_name(full) : std::string(name);
+  used_names_.insert(own_name);
   NodeSpec node;
   node.name = own_name;
   node.op = full;
@@ -131,8 +133,12 @@ std::string GraphBuilder::unique_name(std::string_view op) {
   const std::size_t dot = op.find('.');
   std::string stem(dot == std::string_view::npos ? op : op.substr(dot + 1));
   stem = stem.substr(0, stem.find('.'));
-  const int count = name_counts_[stem]++;
-  return count == 0 ? stem : fmt::format("{}_{}", stem, count);
+  std::string name;
+  do {
+    const int count = name_counts_[stem]++;
+    name = count == 0 ? stem : fmt::format("{}_{}", stem, count);
+  } while (used_names_.contains(name));
+  return name;
 }
 
 Status GraphBuilder::infer_outputs(const NodeSpec& node, std::vector<OutputSpec>& outputs) {

@@ -61,6 +61,13 @@ Result<std::int64_t> integer_of(const Arg& arg, const std::string& what, const C
   return expected(what, &arg, "an integer", call);
 }
 
+// Shape functions rely on as many strides as sizes.
+Result<TypeView> with_strides(const TypeView& type, std::string_view what) {
+  if (type.strides.size() == type.shape.size()) return type;
+  return fail(
+      cannot_infer(fmt::format("{} has {} sizes and {} strides", what, type.shape.size(), type.strides.size())));
+}
+
 // The elements of a list argument; a lone element counts as a list of one, as PyTorch has it for sizes and dims.
 Result<std::span<const Arg>> elements_of(const Call& call, Param param, std::string_view expectation) {
   const Arg* arg = call.find(param);
@@ -97,19 +104,17 @@ Result<TypeView> Call::tensor(Param param) const {
 
 Result<TypeView> Call::tensor(const Arg& arg, std::string_view what) const {
   if (!arg.is(ArgKind::value) || values_.output_count(arg) != 1) return expected(what, &arg, "a tensor", *this);
-  const TypeView type = values_.output(arg, 0);
-  if (type.strides.size() != type.shape.size()) {
-    return fail(
-        cannot_infer(fmt::format("{} has {} sizes and {} strides", what, type.shape.size(), type.strides.size())));
-  }
-  return type;
+  return with_strides(values_.output(arg, 0), what);
 }
 
 Result<std::vector<TypeView>> Call::tensors(Param param) const {
   const Arg* arg = find(param);
   std::vector<TypeView> types;
   if (arg != nullptr && arg->is(ArgKind::value) && values_.output_count(*arg) > 0) {  // a node that results in a list
-    for (std::size_t i = 0; i < values_.output_count(*arg); ++i) types.push_back(values_.output(*arg, i));
+    for (std::size_t i = 0; i < values_.output_count(*arg); ++i) {
+      HOCKET_TRY(const TypeView type, with_strides(values_.output(*arg, i), element_name(param, i)));
+      types.push_back(type);
+    }
     return types;
   }
   if (arg == nullptr || !arg->is(ArgKind::list)) return expected(name_of(param), arg, "a list of tensors", *this);
@@ -180,7 +185,9 @@ Result<std::int64_t> Call::group_size(Param param) const {
     return fail(ErrorKind::input, "{} is group number {}, but the program has {} groups", name_of(param),
                 arg->as_group().index(), values_.group_count());
   }
-  return values_.group_size(arg->as_group());
+  const std::int64_t members = values_.group_size(arg->as_group());
+  if (members == 0) return fail(ErrorKind::input, "{} is a group without ranks", name_of(param));
+  return members;
 }
 
 Result<std::string_view> Call::string(Param param) const {

@@ -34,6 +34,11 @@ NodeId first_value(const Graph& graph, NodeId id) {
   return values.empty() ? NodeId::none() : values[0];
 }
 
+bool arguments_known(const Graph& graph, NodeId id) {
+  const auto inputs = graph.inputs(id);
+  return std::all_of(inputs.begin(), inputs.end(), [&](NodeId input) { return known(graph, input); });
+}
+
 // The argument that the row says the result aliases; of a list its first element.
 NodeId aliased(const Graph& graph, NodeId id, const Effects& effects) {
   if (effects.alias_arg >= graph.args(id).size()) return NodeId::none();
@@ -41,21 +46,27 @@ NodeId aliased(const Graph& graph, NodeId id, const Effects& effects) {
   return values.empty() ? NodeId::none() : values[0];
 }
 
-// reshape and its like give a view where the input is dense, and a copy where it isn't.
-NodeId view_unless_copied(const Graph& graph, NodeId id, const Effects& effects) {
-  const NodeId source = aliased(graph, id, effects);
+// reshape and its like give a view where the layout allows it, and a copy where it doesn't: the shape function knows.
+// Without an answer of it, a view of what is dense is a good guess.
+NodeId view_unless_copied(const Graph& graph, NodeId id, const OpSpec& spec) {
+  const NodeId source = aliased(graph, id, spec.effects);
   if (!known(graph, source) || graph.outputs(source).size() != 1 || graph.outputs(id).size() != 1) return NodeId::none();
   SymbolTable symbols = graph.symbols();
+  if (spec.shape != nullptr && arguments_known(graph, id)) {
+    const GraphValues values(graph);
+    const auto inferred = spec.shape(Call(graph.pool(), graph.args(id), graph.keywords(id), values, symbols));
+    if (inferred && inferred->size() == 1) return inferred->front().copied ? NodeId::none() : source;
+  }
   const TypeView from = graph.type(graph.outputs(source)[0]);
   const TypeView to = graph.type(graph.outputs(id)[0]);
   return from.dtype == to.dtype && is_contiguous(from, symbols) ? source : NodeId::none();
 }
 
-NodeId view_by_row(const Graph& graph, NodeId id, const Effects& effects) {
-  switch (effects.alias) {
+NodeId view_by_row(const Graph& graph, NodeId id, const OpSpec& spec) {
+  switch (spec.effects.alias) {
     case Alias::fresh: return NodeId::none();
-    case Alias::first: return graph.outputs(id).empty() ? NodeId::none() : aliased(graph, id, effects);
-    case Alias::either: return view_unless_copied(graph, id, effects);
+    case Alias::first: return graph.outputs(id).empty() ? NodeId::none() : aliased(graph, id, spec.effects);
+    case Alias::either: return view_unless_copied(graph, id, spec);
     case Alias::out: {
       const Arg* out = out_keyword(graph, id);
       return out != nullptr && out->is(ArgKind::value) && !graph.outputs(id).empty() ? out->as_node() : NodeId::none();
@@ -101,7 +112,7 @@ CallEffects effects_by_row(const Graph& graph, NodeId id) {
   const OpSpec* spec = graph.op_spec(id);
   if (spec == nullptr) return {};
   CallEffects result;
-  result.view_of = view_by_row(graph, id, spec->effects);
+  result.view_of = view_by_row(graph, id, *spec);
   result.mutates = mutated_by_row(graph, id, spec->effects);
   if (spec->effects.comm) result.collective = collective_by_row(graph, id, *spec->effects.comm);
   return result;
@@ -123,7 +134,8 @@ OutputRef shared_output(const Graph& graph, NodeId id, std::size_t index) {
   const std::size_t count = graph.outputs(source).size();
   if (graph.node(id).kind == NodeKind::op && graph.op_name(id) == "getitem" && args.size() == 2 && args[1].is(ArgKind::integer)) {
     const std::int64_t element = args[1].as_integer();
-    if (element >= 0 && static_cast<std::size_t>(element) < count) return {source, static_cast<std::size_t>(element)};
+    const auto position = element < 0 ? std::nullopt : GraphValues(graph).position(Arg::value(source), static_cast<std::size_t>(element));
+    if (position) return {source, *position};
     return count == 0 ? OutputRef{} : OutputRef{source, 0};
   }
   // An in-place operator on a list gives back the list.

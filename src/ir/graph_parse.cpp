@@ -1,9 +1,11 @@
 #include <simdjson.h>
 
+#include <limits>
 #include <unordered_map>
 
 #include "hocket/ir/builder.h"
 #include "hocket/ir/text.h"
+#include "ir/json_members.h"
 #include "ir/text_args.h"
 
 namespace hocket {
@@ -116,14 +118,22 @@ class GraphParser final : public TextParser {
       return {};
     }
     if (accept("world")) {
-      HOCKET_TRY(const std::int64_t size, integer("the number of ranks"));
+      const auto rank_or_unknown = [&](std::string_view what) -> Result<std::int64_t> {
+        const std::size_t where = peek().begin;
+        HOCKET_TRY(const std::int64_t number, integer(what));
+        if (number < -1 || number > std::numeric_limits<std::int32_t>::max()) return wrong_at(where, fmt::format("{} is not {}; -1 says that it is unknown", number, what));
+        return number;
+      };
+      HOCKET_TRY(const std::int64_t size, rank_or_unknown("the number of ranks"));
       HOCKET_CHECK(expect("rank", "after the number of ranks"));
-      HOCKET_TRY(const std::int64_t rank, integer("this rank"));
+      HOCKET_TRY(const std::int64_t rank, rank_or_unknown("this rank"));
       builder_->world(size, rank);
       return {};
     }
     if (accept("meta")) {
+      const std::size_t where = peek().begin;
       HOCKET_TRY(std::string key, string("a key"));
+      if (is_graph_member(key)) return wrong_at(where, fmt::format("\"{}\" has a meaning of its own; choose another key", key));
       HOCKET_CHECK(expect("=", "after a key"));
       HOCKET_TRY(std::string value, json());
       builder_->meta(std::move(key), std::move(value));
@@ -143,6 +153,7 @@ class GraphParser final : public TextParser {
       HOCKET_TRY(op_, op_name());
       HOCKET_CHECK(expect("(", "after an operator"));
       HOCKET_CHECK(call_arguments(args_, keywords_, ")"));
+      HOCKET_CHECK(check_group());
     }
     if (accept(":")) {
       HOCKET_CHECK(result());
@@ -153,6 +164,16 @@ class GraphParser final : public TextParser {
     }
     HOCKET_CHECK(facts());
     return add();
+  }
+
+  // JSON has a group's bare name where an operator takes its group; text tells groups and strings apart.
+  Status check_group() const {
+    const OpSpec* row = table_.find(op_);
+    if (row == nullptr || !row->effects.comm || row->effects.comm->group_arg < 0) return {};
+    const auto position = static_cast<std::size_t>(row->effects.comm->group_arg);
+    if (position >= args_.size() || !args_[position].is(ArgKind::string)) return {};
+    const std::string_view text = builder_->pool().text(args_[position]);
+    return wrong_at(place_, fmt::format("argument {} of {} is the string \"{}\", expected a group such as @{}", position, op_, text.substr(0, 60), text.substr(0, 60)));
   }
 
   // return %a, %b [: result] [{facts}]; what follows on the next line begins with a value and '=', a word, or '}'
@@ -239,8 +260,8 @@ class GraphParser final : public TextParser {
   Status other_fact() {
     const std::size_t place = peek().begin;
     if (accept("multi")) {
-      spec_.multi = true;
-      return {};
+      spec_.multi = !accept("=");
+      return spec_.multi ? Status() : expect("false", "after multi=");
     }
     const std::string key(word());
     if (!at(TokenKind::word)) return wrong(fmt::format("expected a fact such as est=1.5ms, {}", found()));
@@ -270,10 +291,13 @@ class GraphParser final : public TextParser {
     } else if (key == "int") {
       HOCKET_TRY(spec_.integer, integer("an integer"));
     } else if (key == "name") {
+      if (spec_.kind != NodeKind::output) return wrong_at(place, "only a return has its name among its facts");
       HOCKET_TRY(own_name_, string("a name"));
+      if (own_name_.empty()) return wrong_at(place, "an empty name");
     } else if (key == "json") {
       HOCKET_TRY(extra_, json());
       if (extra_.size() < 2 || extra_.front() != '{') return wrong_at(place, "json= takes an object");
+      if (const auto member = first_node_member(extra_)) return wrong_at(place, fmt::format("\"{}\" has a meaning of its own and can't stand in json=", *member));
       extra_ = extra_.substr(1, extra_.size() - 2);
     } else {
       return wrong_at(place, fmt::format("unknown fact '{}'; known: est, flops, read, written, gemm, multi, view_of, wait_of, mutates, coll, int, name, json", key));

@@ -187,6 +187,7 @@ class GraphPrinter final : public TextPrinter {
       fact(text);
     }
     if (node.kind == NodeKind::output && node.multi && graph_.outputs(id).empty()) fact("multi");
+    if (!node.multi && graph_.outputs(id).size() > 1) fact("multi=false");
     effects(id);
     if (node.has_integer && !(graph_.outputs(id).empty() && !node.multi)) fact(fmt::format("int={}", node.integer));
     measured(node.measured, node.gemm);

@@ -1,13 +1,16 @@
 #include <fmt/format.h>
 #include <simdjson.h>
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <nlohmann/json.hpp>
+#include <span>
 
 #include "hocket/base/log.h"
 #include "hocket/ir/builder.h"
 #include "hocket/ir/json.h"
+#include "ir/json_members.h"
 
 namespace hocket {
 
@@ -95,6 +98,20 @@ bool mentions_a_node(element value) {
   return false;
 }
 
+constexpr std::string_view graph_members[] = {"schema", "name", "world_size", "rank", "groups", "storages", "nodes"};
+constexpr std::string_view node_members[] = {"id",      "name",  "kind",    "op",      "in",   "args",   "kwargs", "out",        "multi",        "compute",
+                                             "int", "view_of", "wait_of", "mutates", "coll", "est_ms", "flops",  "bytes_read", "bytes_written"};
+constexpr std::string_view labels[] = {"dtype", "device", "layout", "memory_format", "float", "group", "sym"};  // of texts in arguments
+
+bool is_among(std::span<const std::string_view> names, std::string_view name) { return std::find(names.begin(), names.end(), name) != names.end(); }
+
+// An object with one member that says what the argument is.
+bool is_labelled(object fields) {
+  if (fields.size() != 1) return false;
+  const auto [key, inner] = *fields.begin();
+  return key == "n" || (key == "d" && inner.is_object()) || (inner.is_string() && is_among(labels, key));
+}
+
 class Reader {
  public:
   Reader(const OpTable& table) : table_(table) {}
@@ -104,6 +121,7 @@ class Reader {
     HOCKET_TRY(const std::string_view given_schema, member_string(top, "schema"));
     if (given_schema != schema) return wrong("schema is \"{}\", expected \"{}\"", given_schema, schema);
     HOCKET_TRY(const std::string_view name, member_string(top, "name"));
+    if (name.empty()) return wrong("\"name\" is empty");
     builder_ = std::make_unique<GraphBuilder>(std::string(name), table_);
     HOCKET_CHECK(read_header(top));
     HOCKET_CHECK(read_storages(top));
@@ -156,7 +174,7 @@ class Reader {
       } else if (key == "groups") {
         has_groups = true;
         HOCKET_CHECK(read_groups(value));
-      } else if (key != "schema" && key != "name" && key != "nodes" && key != "storages") {
+      } else if (!is_among(graph_members, key)) {
         builder_->meta(std::string(key), simdjson::minify(value));
       }
     }
@@ -170,6 +188,7 @@ class Reader {
     for (const element entry : groups) {
       HOCKET_TRY(const object group, as_object(entry, "an entry of groups"));
       HOCKET_TRY(const std::string_view name, member_string(group, "name"));
+      if (name.empty()) return wrong("a group without a name");
       HOCKET_TRY(const array list, member_array(group, "ranks"));
       std::vector<Rank> ranks;
       for (const element item : list) {
@@ -268,32 +287,35 @@ class Reader {
 
   Result<Arg> object_arg(element value, int depth) {
     const object fields = value.get_object().value_unsafe();
-    if (fields.size() == 1) {
+    if (is_labelled(fields)) {
       const auto [key, inner] = *fields.begin();
       if (key == "n") {
         HOCKET_TRY(const NodeId node, node_id(inner, "an argument"));
         return Arg::value(node);
       }
-      if (key == "d" && inner.is_object()) return dict(inner.get_object().value_unsafe(), depth);
-      if (inner.is_string()) {
-        const std::string_view text = inner.get_string().value_unsafe();
-        if (key == "dtype") {
-          const auto dtype = dtype_from_torch_name(text);
-          if (!dtype) return wrong("an argument has the unknown dtype \"{}\"", text);
-          return Arg::dtype(*dtype);
-        }
-        if (key == "device") return builder_->text(ArgKind::device, text);
-        if (key == "layout") return builder_->text(ArgKind::layout, text);
-        if (key == "memory_format") return builder_->text(ArgKind::memory_format, text);
-        if (key == "float") return special_float(text);
-        if (key == "sym") {
-          HOCKET_TRY(const Dim dim, builder_->symbols().parse(text));
-          return dim.is_static() ? Arg::integer(dim.value()) : Arg::symbolic(dim);
-        }
-      }
+      if (key == "d") return dict(inner.get_object().value_unsafe(), depth);
+      return labelled_text(key, inner.get_string().value_unsafe());
     }
     if (mentions_a_node(value)) return wrong("an argument {} refers to a node in a way that is not known", simdjson::minify(value));
     return builder_->text(ArgKind::json, simdjson::minify(value));
+  }
+
+  Result<Arg> labelled_text(std::string_view label, std::string_view text) {
+    if (label == "dtype") {
+      const auto dtype = dtype_from_torch_name(text);
+      if (!dtype) return wrong("an argument has the unknown dtype \"{}\"", text);
+      return Arg::dtype(*dtype);
+    }
+    if (label == "device") return builder_->text(ArgKind::device, text);
+    if (label == "layout") return builder_->text(ArgKind::layout, text);
+    if (label == "memory_format") return builder_->text(ArgKind::memory_format, text);
+    if (label == "float") return special_float(text);
+    if (label == "group") {
+      HOCKET_TRY(const GroupId group, group_named(text));
+      return Arg::group(group);
+    }
+    HOCKET_TRY(const Dim dim, builder_->symbols().parse(text));
+    return dim.is_static() ? Arg::integer(dim.value()) : Arg::symbolic(dim);
   }
 
   static Result<Arg> special_float(std::string_view text) {
@@ -543,8 +565,7 @@ Status Reader::read_member(std::string_view key, element value) {
   } else if (key == "est_ms") {
     double ms = 0;
     if (value.get(ms) != simdjson::SUCCESS) return wrong("est_ms is {}, expected a number", kind_of(value));
-    constexpr double most_ms = 1e9;  // eleven days; a sum over a million such steps still fits
-    if (!(ms >= 0 && ms <= most_ms)) return wrong("est_ms is {}, expected 0 to {}", ms, most_ms);
+    if (!(ms >= 0 && ms <= longest_ms)) return wrong("est_ms is {}, expected 0 to {}", ms, longest_ms);
     spec_.measured.picoseconds = Nanoseconds::from_ms(ms).picoseconds;
   } else if (key == "flops") {
     HOCKET_TRY(spec_.measured.flops, as_integer(value, key, 0, most));
@@ -594,7 +615,37 @@ Error syntax_error(std::string_view text, simdjson::error_code code) {
   return {ErrorKind::input, fmt::format("not valid JSON: {}", simdjson::error_message(code)), {}};
 }
 
+// The value of a JSON text that is known to be valid; `visit` sees it while it lives.
+template <class Visit>
+auto with_json(std::string_view json, Visit&& visit) {
+  simdjson::dom::parser parser;
+  element root;
+  const simdjson::padded_string padded(json);
+  if (parser.parse(padded).get(root) != simdjson::SUCCESS) return decltype(visit(root))();
+  return visit(root);
+}
+
 }  // namespace
+
+bool is_graph_member(std::string_view key) { return is_among(graph_members, key); }
+
+std::optional<std::string> first_node_member(std::string_view object_json) {
+  return with_json(object_json, [](element root) -> std::optional<std::string> {
+    object fields;
+    if (root.get(fields) != simdjson::SUCCESS) return std::nullopt;
+    for (const auto& field : fields) {
+      if (is_among(node_members, field.key)) return std::string(field.key);
+    }
+    return std::nullopt;
+  });
+}
+
+bool stays_json(std::string_view json) {
+  return with_json(json, [](element root) {
+    object fields;
+    return root.get(fields) == simdjson::SUCCESS && !is_labelled(fields) && !mentions_a_node(root);
+  });
+}
 
 Result<Graph> read_graph_json(std::string_view text, const std::string& file, const OpTable& table) {
   const auto in_file = [&](Error error) {

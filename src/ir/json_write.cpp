@@ -131,7 +131,7 @@ class Writer {
       case ArgKind::symbolic: labelled("sym", graph_.symbols().to_string(value.as_symbolic())); break;
       case ArgKind::string: append_json_string(text_, pool.text(value)); break;
       case ArgKind::value: put("{{\"n\":{}}}", value.as_node().value); break;
-      case ArgKind::group: append_json_string(text_, graph_.group(value.as_group()).name); break;
+      case ArgKind::group: labelled("group", graph_.group(value.as_group()).name); break;
       case ArgKind::dtype: labelled("dtype", torch_name(value.as_dtype())); break;
       case ArgKind::device: labelled("device", pool.text(value)); break;
       case ArgKind::layout: labelled("layout", pool.text(value)); break;
@@ -174,7 +174,7 @@ class Writer {
       append_json_string(text_, graph_.op_name(id));
     }
     ids("in", graph_.inputs(id));
-    if (node.kind == NodeKind::op || node.kind == NodeKind::output || node.args.count > 0) arguments(id);
+    if (node.kind == NodeKind::op || node.kind == NodeKind::output || node.args.count > 0 || node.keywords.count > 0) arguments(id);
     outputs(id);
     if (node.multi) text_ += ",\"multi\":true";
     if (node.view_of.valid()) number("view_of", node.view_of.value);
@@ -200,16 +200,19 @@ class Writer {
 
   void arguments(NodeId id) {
     text_ += ",\"args\":[";
-    bool first = true;
-    for (const Arg& value : graph_.args(id)) {
-      if (!first) text_ += ',';
-      first = false;
-      arg(value);
+    const OpSpec* spec = graph_.op_spec(id);
+    const int group_arg = spec != nullptr && spec->effects.comm ? spec->effects.comm->group_arg : -1;
+    const auto args = graph_.args(id);
+    for (std::size_t i = 0; i < args.size(); ++i) {
+      if (i > 0) text_ += ',';
+      // where an operator takes its group, captures have the bare name
+      if (static_cast<int>(i) == group_arg && args[i].is(ArgKind::group)) append_json_string(text_, graph_.group(args[i].as_group()).name);
+      else arg(args[i]);
     }
     text_ += ']';
     if (graph_.keywords(id).empty()) return;
     text_ += ",\"kwargs\":{";
-    first = true;
+    bool first = true;
     for (const Keyword& keyword : graph_.keywords(id)) {
       if (!first) text_ += ',';
       first = false;

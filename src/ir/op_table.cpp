@@ -87,7 +87,8 @@ std::string_view OpTable::nearest(std::string_view name) const {
   for (const OpSpec& row : rows_) known.push_back(without_default(row.name));
   const std::string_view found = hocket::nearest(without_default(name), known);
   const auto row = std::find(known.begin(), known.end(), found);
-  return found.empty() ? std::string_view() : std::string_view(rows_[static_cast<std::size_t>(row - known.begin())].name);
+  return found.empty() ? std::string_view()
+                       : std::string_view(rows_[static_cast<std::size_t>(row - known.begin())].name);
 }
 
 }  // namespace hocket

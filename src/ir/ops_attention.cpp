@@ -129,6 +129,7 @@ void add_attention_ops(OpTable& table) {
   add_aten(table, {"_scaled_dot_product_flash_attention_backward", "_scaled_dot_product_cudnn_attention_backward"},
            matmul(gradients, backward_flops<1>));
   add_aten(table, {"_scaled_dot_product_flash_attention_for_cpu_backward"}, matmul(gradients_cpu, backward_flops<1>));
+  add_aten(table, {"_scaled_dot_product_fused_attention_overrideable_backward"}, matmul(nullptr, backward_flops<1>));
   add_aten(table, {"_scaled_dot_product_efficient_attention_backward"}, masked(matmul(nullptr, backward_flops<1>), 10));
   add_aten(table,
            {"_flash_attention_forward", "_flash_attention_backward", "_efficient_attention_forward",

@@ -1,6 +1,6 @@
 // The operator table against PyTorch: what it derives for each call must be what the capture says.
 // tests/data/op_facts.json.gz has single calls of nearly all operators on awkward layouts, made by tests/data/op_facts.py;
-// the folder of captured training steps is used where it stands beside the repository.
+// captured training steps are beside it, and more of them where shared/graphs stands beside the repository.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -18,6 +18,7 @@ namespace {
 namespace fs = std::filesystem;
 
 const fs::path data_folder = HOCKET_TEST_DATA;
+constexpr std::string_view facts_name = "op_facts.json.gz";
 const fs::path captures_folder = data_folder / "../../../shared/graphs";
 
 std::string to_string(const SymbolTable& symbols, Dtype dtype, Dims shape, Dims strides, Dim offset) {
@@ -195,13 +196,18 @@ void expect_no_differences(const Check& check) {
   EXPECT_TRUE(check.differences.empty()) << check.differences.size() << " differences, the first:\n" << text;
 }
 
+// Those that come with the repository, and the rest where it is there.
 std::vector<fs::path> captures() {
-  std::vector<fs::path> paths;
-  if (!fs::is_directory(captures_folder)) return paths;
-  for (const auto& entry : fs::directory_iterator(captures_folder)) {
-    if (entry.path().string().ends_with(".json.gz")) paths.push_back(entry.path());
+  std::map<std::string, fs::path> by_name;
+  for (const fs::path& folder : {data_folder, captures_folder}) {
+    if (!fs::is_directory(folder)) continue;
+    for (const auto& entry : fs::directory_iterator(folder)) {
+      const std::string name = entry.path().filename().string();
+      if (name.ends_with(".json.gz") && name != facts_name) by_name.emplace(name, entry.path());
+    }
   }
-  std::sort(paths.begin(), paths.end());
+  std::vector<fs::path> paths;
+  for (const auto& [name, path] : by_name) paths.push_back(path);
   return paths;
 }
 
@@ -211,16 +217,9 @@ Graph graph_of(const fs::path& path) {
   return graph ? std::move(*graph) : Graph();
 }
 
-class CapturedOps : public testing::Test {
- protected:
-  void SetUp() override {
-    if (captures().empty()) GTEST_SKIP() << "no captured graphs beside the repository";
-  }
-};
-
 TEST(OpFacts, SingleCallsHaveTheTypesThatPyTorchGivesThem) {
   Check check;
-  const Graph graph = graph_of(data_folder / "op_facts.json.gz");
+  const Graph graph = graph_of(data_folder / facts_name);
   GraphCheck(graph, check).check_types();
   expect_no_differences(check);
   EXPECT_EQ(check.inferred, check.nodes) << "every call of this file has a type that can be derived";
@@ -228,7 +227,7 @@ TEST(OpFacts, SingleCallsHaveTheTypesThatPyTorchGivesThem) {
 
 TEST(OpFacts, SingleCallsHaveTheEffectsThatPyTorchGivesThem) {
   Check check;
-  const Graph graph = graph_of(data_folder / "op_facts.json.gz");
+  const Graph graph = graph_of(data_folder / facts_name);
   // Tracing a single wait gives a fresh tensor, and the schema of FSDP's copy hides that it writes its buffer.
   GraphCheck(graph, check).check_effects({"_c10d_functional.wait_tensor.default", "fsdp.all_gather_copy_in.default"});
   expect_no_differences(check);
@@ -236,7 +235,7 @@ TEST(OpFacts, SingleCallsHaveTheEffectsThatPyTorchGivesThem) {
 
 TEST(OpFacts, SingleCallsTakeTheFlopsThatPyTorchCounts) {
   Check check;
-  const Graph graph = graph_of(data_folder / "op_facts.json.gz");
+  const Graph graph = graph_of(data_folder / facts_name);
   GraphCheck(graph, check).check_flops();
   expect_no_differences(check);
   EXPECT_GE(check.with_flops, 30U);
@@ -263,7 +262,7 @@ const std::set<std::string, std::less<>> not_in_facts = {
 
 TEST(OpFacts, EveryShapeFunctionIsTried) {
   Check check;
-  const Graph graph = graph_of(data_folder / "op_facts.json.gz");
+  const Graph graph = graph_of(data_folder / facts_name);
   GraphCheck(graph, check).check_types();
   std::vector<std::string> untried;
   for (const OpSpec& row : OpTable::builtin().rows()) {
@@ -275,7 +274,7 @@ TEST(OpFacts, EveryShapeFunctionIsTried) {
   EXPECT_EQ(untried, std::vector<std::string>());
 }
 
-TEST_F(CapturedOps, TypesOfAllCallsAreThoseOfTheCaptures) {
+TEST(CapturedOps, TypesOfAllCallsAreThoseOfTheCaptures) {
   Check check;
   for (const fs::path& path : captures()) {
     const Graph graph = graph_of(path);
@@ -289,7 +288,7 @@ TEST_F(CapturedOps, TypesOfAllCallsAreThoseOfTheCaptures) {
   for (const auto& [name, count] : check.not_inferred) fmt::print("  not derived: {} of {}\n", count, name);
 }
 
-TEST_F(CapturedOps, EffectsOfAllCallsAreThoseOfTheCaptures) {
+TEST(CapturedOps, EffectsOfAllCallsAreThoseOfTheCaptures) {
   Check check;
   for (const fs::path& path : captures()) {
     const Graph graph = graph_of(path);
@@ -298,7 +297,7 @@ TEST_F(CapturedOps, EffectsOfAllCallsAreThoseOfTheCaptures) {
   expect_no_differences(check);
 }
 
-TEST_F(CapturedOps, WorkOfAllCallsIsThatOfTheCaptures) {
+TEST(CapturedOps, WorkOfAllCallsIsThatOfTheCaptures) {
   Check check;
   for (const fs::path& path : captures()) {
     const Graph graph = graph_of(path);

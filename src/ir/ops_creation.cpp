@@ -197,7 +197,9 @@ void add_creation_ops(OpTable& table) {
   add_aten(table, {"randint", "randint.generator"}, with_side_effect(fresh(sized<1, Dtype::i64>)));
   add_aten(table, {"randint.low", "randint.low_generator"}, with_side_effect(fresh(sized<2, Dtype::i64>)));
   add_aten(table, {"randperm", "randperm.generator"}, with_side_effect(fresh(of_length<0, Dtype::i64>)));
-  add_aten(table, {"rand_like", "randn_like", "randint_like", "randint_like.low_dtype", "bernoulli.Tensor"},
+  add_aten(table,
+           {"rand_like", "rand_like.generator", "randn_like.generator", "randn_like", "randint_like",
+            "randint_like.low_dtype", "bernoulli.Tensor"},
            with_side_effect(fresh(created_like)));
   add_aten(table, {"bernoulli", "bernoulli.p"}, with_side_effect(fresh(dense_like_first)));
   add_aten(table, {"uniform"}, with_side_effect(fresh()));

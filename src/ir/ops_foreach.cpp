@@ -23,9 +23,9 @@ Result<Operand> element_of(const Call& call, std::size_t position, std::size_t e
     }
     return operand(call, elements[element], what);
   }
-  if (arg->is(ArgKind::value) && element < call.values().output_count(*arg) && call.values().output_count(*arg) > 1) {
-    const TypeView type = call.values().output(*arg, element);
-    return Operand{type, type.dtype};
+  if (arg->is(ArgKind::value) && call.values().output_count(*arg) > 1) {  // a node that results in a list
+    HOCKET_TRY(const std::vector<TypeView> tensors, call.tensors(position));
+    if (element < tensors.size()) return Operand{tensors[element], tensors[element].dtype};
   }
   return operand(call, *arg, what);
 }
@@ -90,6 +90,13 @@ void add_foreach(OpTable& table, std::initializer_list<std::string_view> names,
   }
 }
 
+// Writes and returns the scale, and counts steps.
+OpSpec amp_update() {
+  OpSpec row = in_place();
+  row.effects.mutates = 0b11;
+  return row;
+}
+
 void add_fused_optimizers(OpTable& table) {
   // The written arguments: parameters, gradients (unscaled), moments; steps are counted outside.
   struct Optimizer {
@@ -129,6 +136,7 @@ void add_foreach_ops(OpTable& table) {
   add_aten(table, {"_foreach_norm.Scalar", "_foreach_max", "_foreach_powsum.Scalar"}, listed(fresh(foreach_scalar)));
   // Unscales gradients and notes an overflow.
   add_aten(table, {"_amp_foreach_non_finite_check_and_unscale_"}, writes(0b11));
+  add_aten(table, {"_amp_update_scale_"}, amp_update());
   add_fused_optimizers(table);
 }
 

@@ -178,7 +178,7 @@ void add_matmul_ops(OpTable& table) {
   add_aten(table, {"_scaled_mm"}, matmul(mm<0, 6, Mixed::allowed>, product_flops<0>));
   add_aten(table, {"_int_mm"}, matmul(int_mm, product_flops<0>));
   add_aten(table, {"_grouped_mm"}, matmul(grouped_mm<2, 4>, product_flops<0>));
-  add_aten(table, {"_scaled_grouped_mm"}, matmul(nullptr, product_flops<0>));
+  add_aten(table, {"_scaled_grouped_mm", "_scaled_mm_v2"}, matmul(nullptr, product_flops<0>));
   add_aten(table, {"linear"}, matmul(linear, linear_flops));
   add_aten(table, {"matmul"}, matmul(nullptr, matmul_flops));
   add_aten(table, {"einsum"}, matmul(nullptr));

@@ -128,6 +128,16 @@ void add_network_ops(OpTable& table) {
             "upsample_nearest2d_backward", "upsample_bilinear2d_backward", "pixel_shuffle", "pixel_unshuffle", "im2col",
             "col2im", "grid_sampler_2d", "glu", "glu_backward"},
            fresh());
+  add_aten(table,
+           {"upsample_nearest1d", "upsample_nearest3d", "upsample_bicubic2d", "upsample_bicubic2d_backward",
+            "_upsample_nearest_exact2d", "_weight_norm_interface", "_weight_norm_interface_backward",
+            "_thnn_fused_lstm_cell", "_trilinear", "_embedding_bag_forward_only"},
+           fresh());
+  add_aten(table,
+           {"_cdist_forward", "_cdist_backward", "_pdist_forward", "_fft_r2c", "_fft_c2r", "_fft_c2c", "linalg_inv_ex",
+            "linalg_cholesky_ex", "linalg_lu_factor_ex", "linalg_qr", "linalg_solve_triangular", "_linalg_det",
+            "_linalg_eigh", "_linalg_slogdet", "_linalg_solve_ex", "_linalg_svd"},
+           fresh());
 
   add_aten(table, {"native_dropout"}, with_side_effect(fresh(native_dropout)));
   add_aten(table, {"dropout", "_fused_dropout"}, with_side_effect(fresh()));

@@ -172,13 +172,14 @@ Result<Outputs> diagonal(const Call& call) {
 Result<Outputs> unfold(const Call& call) {
   HOCKET_TRY(const TypeView self, call.tensor(0));
   HOCKET_TRY(const std::int64_t given, call.integer({1, "dimension"}));
-  HOCKET_TRY(const std::int64_t size, call.integer({2, "size"}));
+  HOCKET_TRY(const Dim window, call.dim({2, "size"}));
   HOCKET_TRY(const std::int64_t step, call.integer({3, "step"}));
   HOCKET_TRY(const std::size_t dim, wrap_dim(given, self.shape.size()));
-  if (self.shape.empty()) return fail(cannot_infer("it unfolds a tensor without dims"));
-  if (!self.shape[dim].is_static()) return fail(cannot_infer("it unfolds a dim of symbolic size"));
+  if (self.shape.empty()) return one(typed(self.dtype, {window}, {Dim(1)}, self.offset));
+  if (!self.shape[dim].is_static() || !window.is_static()) return fail(cannot_infer("it unfolds symbolic sizes"));
+  const std::int64_t size = window.value();
   const std::int64_t length = self.shape[dim].value();
-  if (size < 0 || size > length || step <= 0) {
+  if (size > length || step <= 0) {
     return fail(ErrorKind::input, "windows of {} elements, {} apart, do not fit into dim {} of size {}", size, step,
                 dim, length);
   }

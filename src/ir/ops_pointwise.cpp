@@ -185,6 +185,8 @@ void add_binary(OpTable& table) {
                            "remainder.Scalar_Tensor",
                            "floor_divide.Scalar",
                            "maximum",
+                           "max.other",
+                           "min.other",
                            "minimum",
                            "fmax",
                            "fmin",

@@ -229,6 +229,11 @@ void add_window_ops(OpTable& table) {
   add_aten(table, {"_adaptive_avg_pool2d", "adaptive_avg_pool2d"}, fresh(adaptive_pool2d));
   add_rows(table, "prims", {"_low_memory_max_pool_with_offsets"}, fresh(max_pool2d<Dtype::i8>));
   add_rows(table, "prims", {"_low_memory_max_pool_offsets_to_indices"}, fresh(pool_offsets_to_indices));
+  add_aten(table,
+           {"_adaptive_avg_pool3d", "_adaptive_avg_pool3d_backward", "avg_pool3d", "avg_pool3d_backward",
+            "max_pool3d_with_indices", "max_pool3d_with_indices_backward", "adaptive_max_pool2d",
+            "adaptive_max_pool2d_backward"},
+           fresh());
 }
 
 }  // namespace hocket::ops

@@ -199,6 +199,8 @@ class Walk {
       sink_.number(c->group.value);
       sink_.number(c->bytes_in.count);
       sink_.number(c->bytes_out.count);
+    } else {
+      sink_.number(-1);
     }
     for (const std::int64_t fact : {step.measured.picoseconds, step.measured.flops, step.measured.read, step.measured.written}) sink_.number(fact);
   }

@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "hocket/ir/builder.h"
+#include "ir/json_members.h"
 #include "ir/text_args.h"
 
 namespace hocket {
@@ -160,7 +161,9 @@ Result<Arg> TextParser::word_arg(int) {
   }
   if (accept("json")) {
     HOCKET_CHECK(expect("(", "after json"));
+    const std::size_t json_place = token_.begin;
     HOCKET_TRY(const std::string raw, json());
+    if (!stays_json(raw)) return wrong_at(json_place, "json(…) takes an object that no other argument can say");
     HOCKET_CHECK(expect(")", "after JSON"));
     return Arg::text(ArgKind::json, tables().pool().strings.add(raw));
   }
@@ -233,7 +236,12 @@ Status TextParser::call_arguments(std::vector<Arg>& args, std::vector<Keyword>& 
 }
 
 Result<std::string> TextParser::op_name() {
-  if (at(TokenKind::string)) return string("an operator");
+  if (at(TokenKind::string)) {
+    const std::size_t place = token_.begin;
+    HOCKET_TRY(std::string quoted, string("an operator"));
+    if (quoted.empty()) return wrong_at(place, "an empty name");
+    return quoted;
+  }
   if (!at(TokenKind::word)) return wrong(fmt::format("expected an operator such as aten.mm, {}", found()));
   std::string full = full_op_name(word());
   take();
@@ -310,8 +318,7 @@ Status TextParser::group() {
 Result<Nanoseconds> TextParser::milliseconds() {
   if (!at(TokenKind::integer) && !at(TokenKind::real)) return wrong(fmt::format("expected a time such as 1.5ms, {}", found()));
   const auto value = number_from<double>(word());
-  constexpr double most_ms = 1e9;
-  if (!value || !(*value >= 0 && *value <= most_ms)) return wrong(fmt::format("{} is no time; expected 0 to {:.0f} ms", word(), most_ms));
+  if (!value || !(*value >= 0 && *value <= longest_ms)) return wrong(fmt::format("{} is no time; expected 0 to {:.0f} ms", word(), longest_ms));
   take();
   HOCKET_CHECK(expect("ms", "after a time"));
   return Nanoseconds::from_ms(*value);
@@ -335,6 +342,7 @@ Result<bool> TextParser::measured_fact(Measured& measured, bool& gemm) {
   const std::size_t place = token_.begin;
   HOCKET_TRY(*field, integer("a count"));
   if (*field < 0) return wrong_at(place, "a count below zero");
+  if (field != &measured.flops && *field > Dim::max) return wrong_at(place, "more than 2^60 bytes");
   return true;
 }
 
@@ -352,6 +360,7 @@ Result<Collective> TextParser::collective() {
     const std::size_t place = token_.begin;
     HOCKET_TRY(const std::int64_t count, integer("a number of bytes"));
     if (count < 0) return wrong_at(place, "a number of bytes below zero");
+    if (count > Dim::max) return wrong_at(place, "more than 2^60 bytes");
     *bytes = Bytes(count);
   }
   HOCKET_CHECK(expect(")", "after a collective"));

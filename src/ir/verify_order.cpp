@@ -124,8 +124,12 @@ class OrderVerifier {
     }
   }
 
-  // Side effects keep their order, opaque operators keep their place among all, collectives of a group keep theirs.
+  // The output stays the last. Side effects keep their order, opaque operators keep their place among all, collectives of a group keep theirs.
   void check_kept_sequences() {
+    const NodeId end(graph_.size() - 1);
+    if (graph_.size() > 0 && graph_.node(end).kind == NodeKind::output && position(end) != end.index()) {
+      report(end, ProblemKind::order, "is the output, but stands before {}", graph_.name(order_.back()));
+    }
     NodeId last_effect;
     std::vector<NodeId> last_of_group(graph_.groups().size());
     NodeId last_barrier;

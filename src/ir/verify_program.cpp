@@ -336,7 +336,7 @@ class ProgramVerifier {
           if (const auto found = live.find(buffer.placed_at); found != live.end() && found->second == event.buffer) live.erase(found);
           continue;
         }
-        const auto end_of = [&](BufferId id) { return program_.buffer(id).placed_at + program_.buffer(id).bytes.value(); };
+        const auto end_of = [&](BufferId id) { return units::add(program_.buffer(id).placed_at, program_.buffer(id).bytes.value()); };
         auto next = live.lower_bound(buffer.placed_at);
         if (next != live.end() && next->first < end_of(event.buffer)) overlap(event.buffer, next->second);
         else if (next != live.begin() && end_of(std::prev(next)->second) > buffer.placed_at) overlap(event.buffer, std::prev(next)->second);
@@ -348,7 +348,7 @@ class ProgramVerifier {
   void overlap(BufferId a, BufferId b) {
     const auto range = [&](BufferId id) {
       const Buffer& buffer = program_.buffer(id);
-      return fmt::format("bytes {} to {}", buffer.placed_at, buffer.placed_at + buffer.bytes.value());
+      return fmt::format("bytes {} to {}", buffer.placed_at, units::add(buffer.placed_at, buffer.bytes.value()));
     };
     report_buffer(a, ProblemKind::memory, "{} overlap %{} ({}) while both are live", range(a), program_.name(b), range(b));
   }

@@ -52,15 +52,6 @@ TEST(Verify, finds_nothing_in_shipped_captures) {
   for (const std::string& path : shipped_captures()) EXPECT_EQ(all_of(verify(*read_graph(path))), "") << path;
 }
 
-TEST(Verify, finds_nothing_in_shared_captures) {
-  if (shared_captures().empty()) GTEST_SKIP() << no_shared_captures;
-  for (const std::string& path : shared_captures()) {
-    const auto graph = read_graph(path);
-    ASSERT_TRUE(graph) << graph.error().to_string();
-    EXPECT_EQ(all_of(verify(*graph)), "") << path;
-  }
-}
-
 // ---------------------------------------------------------------- seeded defects
 
 // How often a defect was put into a program, and how often the verifier saw it.

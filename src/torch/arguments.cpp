@@ -163,10 +163,10 @@ Result<c10::IValue> list_ivalue(const Arg& arg, const c10::TypePtr& type, const 
   if (element_type->kind() == c10::TypeKind::SymIntType) element_type = c10::IntType::get();
   c10::impl::GenericList list(element_type);
   for (const Arg& element : reader.pool.elements(arg)) {
-    HOCKET_TRY(c10::IValue value, to_ivalue(element, element_type, reader));
-    list.push_back(std::move(value));
+    HOCKET_TRY(const c10::IValue value, to_ivalue(element, element_type, reader));
+    list.push_back(value);
   }
-  return c10::IValue(std::move(list));
+  return c10::IValue(list);
 }
 
 }  // namespace

@@ -55,12 +55,11 @@ at::Tensor attention(const at::Tensor& query, const at::Tensor& key, const at::T
 }  // namespace
 
 void register_attention() {
-  static auto* const library = [] {
-    auto* made = new torch::Library(torch::Library::IMPL, "aten", c10::DispatchKey::AutogradMeta, __FILE__, __LINE__);
-    made->impl("scaled_dot_product_attention", &attention);
+  static const torch::Library library = [] {
+    torch::Library made(torch::Library::IMPL, "aten", c10::DispatchKey::AutogradMeta, __FILE__, __LINE__);
+    made.impl("scaled_dot_product_attention", &attention);
     return made;
   }();
-  static_cast<void>(library);
 }
 
 }  // namespace hocket

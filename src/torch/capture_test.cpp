@@ -2,6 +2,7 @@
 #include "hocket/torch/capture.h"
 
 #include <ATen/ATen.h>
+#include <ATen/core/dispatch/Dispatcher.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <torch/csrc/autograd/generated/variable_factories.h>

@@ -42,14 +42,13 @@ void listen(const c10::OperatorHandle& op, c10::DispatchKeySet keys, torch::jit:
   run_below_capture(op, keys, *stack, args, nullptr);
 }
 
-// Never unregistered: at exit the dispatcher may be gone before us. A fallback on a key that is off costs nothing.
+// Once, at the first capture. A fallback on a key that is off costs nothing.
 void register_listener() {
-  static auto* const library = [] {
-    auto* made = new torch::Library(torch::Library::IMPL, "_", c10::DispatchKey::Fake, __FILE__, __LINE__);
-    made->fallback(torch::CppFunction::makeFromBoxedFunction<&listen>());
+  static const torch::Library library = [] {
+    torch::Library made(torch::Library::IMPL, "_", c10::DispatchKey::Fake, __FILE__, __LINE__);
+    made.fallback(torch::CppFunction::makeFromBoxedFunction<&listen>());
     return made;
   }();
-  static_cast<void>(library);
 }
 
 c10::DispatchKeySet registered_key() {

@@ -241,12 +241,12 @@ Status Recorder::end(const c10::FunctionSchema& schema, Args args, CallRecord ca
     auto output = output_spec(tensor);
     if (!output) return fail(ErrorKind::input, "its result is {}", output.error().message);
     record.outputs.push_back(std::move(*output));
-    const auto shares = [&](const auto& argument) { return argument.first == tensor.storage().unsafeGetStorageImpl(); };
+    const auto shares = [memory = tensor.storage().unsafeGetStorageImpl()](const auto& argument) {
+      return argument.first == memory;
+    };
     const auto base = std::find_if(call.tensors.begin(), call.tensors.end(), shares);
-    if (base == call.tensors.end())
-      only_views = false;
-    else if (!view_of.valid())
-      view_of = base->second;
+    only_views = only_views && base != call.tensors.end();
+    if (base != call.tensors.end() && !view_of.valid()) view_of = base->second;
   }
   if (!is_collective(schema)) {
     record.view_of = view_of;

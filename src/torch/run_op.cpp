@@ -94,8 +94,8 @@ class ScratchRun {
                 " has no kernel for meta tensors and no shape function in the operator table, and its arguments of ",
                 used_, " bytes are too large to try it on memory; add a shape function to its row");
     const at::Tensor memory = at::zeros({bytes}, at::kByte);
-    const at::Tensor scratch = at::empty({0}, tensor.options().device(at::kCPU))
-                                   .set_(memory.storage(), tensor.storage_offset(), tensor.sizes(), tensor.strides());
+    at::Tensor scratch = at::empty({0}, tensor.options().device(at::kCPU))
+                             .set_(memory.storage(), tensor.storage_offset(), tensor.sizes(), tensor.strides());
     pairs_.emplace_back(tensor, scratch);
     return scratch;
   }
@@ -144,16 +144,27 @@ at::Tensor make_tensor(const InferredType& type, c10::Device device) {
                            at::TensorOptions(scalar_type_of(type.dtype)).device(device));
 }
 
+namespace {
+
+// Does the operator have a kernel for these arguments? Then it has run.
+bool run_kernel(const c10::OperatorHandle& op, c10::DispatchKeySet keys, torch::jit::Stack& stack,
+                std::span<const c10::IValue> args) {
+  try {
+    op.redispatchBoxed(keys_below_capture(keys), &stack);
+    return true;
+  } catch (const c10::NotImplementedError&) {
+    if (!is_on_meta(args)) throw;
+    return false;
+  }
+}
+
+}  // namespace
+
 void run_below_capture(const c10::OperatorHandle& op, c10::DispatchKeySet keys, torch::jit::Stack& stack,
                        std::span<const c10::IValue> args, const InferTypes& infer) {
   const c10::impl::ExcludeDispatchKeyGuard not_captured(c10::DispatchKey::Fake);
   const std::size_t first = stack.size() - args.size();
-  try {
-    op.redispatchBoxed(keys_below_capture(keys), &stack);
-    return;
-  } catch (const c10::NotImplementedError&) {
-    if (!is_on_meta(args)) throw;
-  }
+  if (run_kernel(op, keys, stack, args)) return;
   const at::AutoDispatchBelowADInplaceOrView below_autograd;
   stack.resize(first);
   if (push_inferred(op.schema(), args, infer, stack)) return;

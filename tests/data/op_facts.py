@@ -213,7 +213,7 @@ BINARY_IN_PLACE = """add.Tensor sub.Tensor mul.Tensor remainder.Tensor fmod.Tens
 bitwise_or.Tensor bitwise_xor.Tensor bitwise_left_shift.Tensor bitwise_right_shift.Tensor clamp_min.Tensor clamp_max.Tensor div.Tensor
 true_divide.Tensor atan2 copysign.Tensor xlogy.Tensor eq.Tensor ne.Tensor lt.Tensor le.Tensor gt.Tensor ge.Tensor logical_and logical_or
 logical_xor pow_.Tensor floor_divide_.Tensor""".split()
-BINARY = """rsub.Tensor floor_divide maximum minimum fmax fmin logaddexp logaddexp2 pow.Tensor_Tensor __and__.Tensor __or__.Tensor
+BINARY = """rsub.Tensor floor_divide max.other min.other maximum minimum fmax fmin logaddexp logaddexp2 pow.Tensor_Tensor __and__.Tensor __or__.Tensor
 __xor__.Tensor __lshift__.Tensor __rshift__.Tensor isclose complex polar gelu_backward silu_backward sigmoid_backward tanh_backward mish_backward
 hardswish_backward hardsigmoid_backward logit_backward native_dropout_backward""".split()
 WITH_NUMBER_IN_PLACE = """add.Scalar sub.Scalar mul.Scalar remainder.Scalar fmod.Scalar bitwise_and.Scalar bitwise_or.Scalar bitwise_xor.Scalar
@@ -609,6 +609,8 @@ def creation(f):
         t = f.tensor(layout)
         for name in ("empty_like", "zeros_like", "ones_like", "rand_like", "randn_like", "bernoulli"):
             f.call("aten." + name, t)
+        for name in ("rand_like.generator", "randn_like.generator"):
+            f.call("aten." + name, t, generator=None)
         f.call("aten.empty_like", t, dtype=f16, memory_format=torch.contiguous_format)
         f.call("aten.full_like", t, 1, dtype=i64)
         f.call("aten.randint_like", t, 9)

@@ -134,7 +134,10 @@ bool take_other_element(GraphDraft& draft, const Graph& graph, Random& random) {
   const auto elements = graph.outputs(graph.inputs(id)[0]);
   const auto own = static_cast<std::size_t>(graph.args(id)[1].as_integer());
   const std::size_t other = (own + 1) % elements.size();
-  const auto same = [&](const Output& a, const Output& b) { return a.type == b.type && a.storage == b.storage && a.offset == b.offset; };
+  // where a tensor without elements begins has no meaning
+  const auto same = [&](const Output& a, const Output& b) {
+    return a.type == b.type && a.storage == b.storage && (a.offset == b.offset || !has_elements(graph.type(a)));
+  };
   if (same(elements[own], elements[other])) return false;
   draft.nodes[id.index()].args[1] = Arg::integer(static_cast<std::int64_t>(other));
   return true;

@@ -69,7 +69,9 @@ struct Nanoseconds {
 std::string to_string(Bytes bytes);
 std::string to_string(Nanoseconds time);
 
-// For files: the exact decimal number of milliseconds, "0.060098713".
+// For files: the exact decimal number of milliseconds, "0.060098713". Up to longest_ms (2.5 hours) a double holds every
+// picosecond, so a time that is written and read as a double is the same.
 std::string exact_ms(Nanoseconds time);
+inline constexpr double longest_ms = 9e6;
 
 }  // namespace hocket

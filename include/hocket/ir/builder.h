@@ -16,6 +16,7 @@
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <unordered_set>
 #include <utility>
 #include <vector>
 
@@ -149,6 +150,7 @@ class GraphBuilder {
   std::optional<Error> error_;
   std::string default_device_ = "cpu";
   std::unordered_map<std::string, int> name_counts_;
+  std::unordered_set<std::string> used_names_;  // of input() and op(): generated names keep clear of them
   std::vector<PendingOutput> pending_outputs_;  // parallel to graph_.outputs_
   std::vector<Said> said_;                      // parallel to graph_.nodes_: which effects the caller gave
 };
