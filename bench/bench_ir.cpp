@@ -60,7 +60,8 @@ Result<Graph> make_graph(std::size_t nodes) {
   constexpr std::size_t nodes_per_layer = 13;  // with the weight itself
   const std::size_t layers = std::max<std::size_t>(1, nodes / nodes_per_layer);
   std::vector<NodeId> shards;
-  for (std::size_t i = 0; i < layers; ++i) shards.push_back(b.input(fmt::format("weight_{}", i), Dtype::f32, {width / ranks, width}));
+  for (std::size_t i = 0; i < layers; ++i)
+    shards.push_back(b.input(fmt::format("weight_{}", i), Dtype::f32, {width / ranks, width}));
   std::vector<NodeId> results;
   for (const NodeId shard : shards) x = add_layer(b, dp, x, shard, results);
   results.push_back(x);
@@ -106,7 +107,9 @@ Status measure(Subject& subject) {
   Result<Graph> parsed = fail(ErrorKind::internal, "not parsed");
   subject.parse.push_back(elapsed_ms([&] { parsed = parse_graph(text, subject.name); }));
   if (!parsed) return fail(parsed.error());
-  if (subject.load.size() == 1 && !(*parsed == *graph)) return fail(ErrorKind::internal, "{}: text does not read back: {}", subject.name, Graph::first_difference(*graph, *parsed));
+  if (subject.load.size() == 1 && !(*parsed == *graph))
+    return fail(ErrorKind::internal, "{}: text does not read back: {}", subject.name,
+                Graph::first_difference(*graph, *parsed));
   subject.nodes = graph->size();
   subject.text_bytes = text.size();
   subject.graph_bytes = graph->memory();
@@ -157,35 +160,56 @@ std::vector<std::string> misses(const std::vector<Subject>& list) {
   double last_per_node = 0;
   for (const Subject& subject : list) {
     const double seconds = (median(subject.load) + median(subject.verify)) / 1e3;
-    const double allowed = checked_seconds * std::max(1.0, static_cast<double>(subject.nodes) / static_cast<double>(checked_nodes));
-    if (seconds > allowed) found.push_back(fmt::format("{}: load + verify take {:.2f} s, expected at most {:.2f}", subject.name, seconds, allowed));
+    const double allowed =
+        checked_seconds * std::max(1.0, static_cast<double>(subject.nodes) / static_cast<double>(checked_nodes));
+    if (seconds > allowed)
+      found.push_back(
+          fmt::format("{}: load + verify take {:.2f} s, expected at most {:.2f}", subject.name, seconds, allowed));
     const double ratio = static_cast<double>(subject.graph_bytes) / static_cast<double>(subject.json_bytes);
-    if (ratio > checked_memory_ratio) found.push_back(fmt::format("{}: {:.2f} bytes of memory for a byte of JSON, expected at most {}", subject.name, ratio, checked_memory_ratio));
+    if (ratio > checked_memory_ratio)
+      found.push_back(fmt::format("{}: {:.2f} bytes of memory for a byte of JSON, expected at most {}", subject.name,
+                                  ratio, checked_memory_ratio));
     if (!subject.made) continue;
     last_per_node = (lowest(subject.load) + lowest(subject.verify)) / static_cast<double>(subject.nodes);
     if (first_per_node == 0) first_per_node = last_per_node;
   }
   if (last_per_node > checked_growth * first_per_node) {
-    found.push_back(fmt::format("time per node grows by {:.1f} from the smallest to the largest made graph, expected at most {}", last_per_node / first_per_node, checked_growth));
+    found.push_back(
+        fmt::format("time per node grows by {:.1f} from the smallest to the largest made graph, expected at most {}",
+                    last_per_node / first_per_node, checked_growth));
   }
   return found;
 }
 
 void print_table(const std::vector<Subject>& list) {
-  fmt::print("median of the rounds in ms of CPU time (minimum); µs/node of load + verify; memory as a share of the JSON's size\n\n");
-  fmt::print("{:<24} {:>8} {:>16} {:>16} {:>16} {:>16} {:>8} {:>7}\n", "graph", "nodes", "load", "verify", "print", "parse", "µs/node", "memory");
-  const auto cell = [](const std::vector<double>& times) { return fmt::format("{:.1f} ({:.1f})", median(times), lowest(times)); };
+  fmt::print(
+      "median of the rounds in ms of CPU time (minimum); µs/node of load + verify; memory as a share of the JSON's "
+      "size\n\n");
+  fmt::print("{:<24} {:>8} {:>16} {:>16} {:>16} {:>16} {:>8} {:>7}\n", "graph", "nodes", "load", "verify", "print",
+             "parse", "µs/node", "memory");
+  const auto cell = [](const std::vector<double>& times) {
+    return fmt::format("{:.1f} ({:.1f})", median(times), lowest(times));
+  };
   for (const Subject& s : list) {
-    fmt::print("{:<24} {:>8} {:>16} {:>16} {:>16} {:>16} {:>8.2f} {:>6.0f}%\n", s.name, s.nodes, cell(s.load), cell(s.verify), cell(s.print), cell(s.parse),
-               1e3 * (median(s.load) + median(s.verify)) / static_cast<double>(s.nodes), 100.0 * static_cast<double>(s.graph_bytes) / static_cast<double>(s.json_bytes));
+    fmt::print("{:<24} {:>8} {:>16} {:>16} {:>16} {:>16} {:>8.2f} {:>6.0f}%\n", s.name, s.nodes, cell(s.load),
+               cell(s.verify), cell(s.print), cell(s.parse),
+               1e3 * (median(s.load) + median(s.verify)) / static_cast<double>(s.nodes),
+               100.0 * static_cast<double>(s.graph_bytes) / static_cast<double>(s.json_bytes));
   }
 }
 
 std::string as_json(const std::vector<Subject>& list, const std::vector<std::string>& missed) {
   nlohmann::ordered_json rows = nlohmann::ordered_json::array();
   for (const Subject& s : list) {
-    rows.push_back({{"graph", s.name}, {"nodes", s.nodes}, {"json_bytes", s.json_bytes}, {"graph_bytes", s.graph_bytes}, {"text_bytes", s.text_bytes},
-                    {"load_ms", s.load}, {"verify_ms", s.verify}, {"print_ms", s.print}, {"parse_ms", s.parse}});
+    rows.push_back({{"graph", s.name},
+                    {"nodes", s.nodes},
+                    {"json_bytes", s.json_bytes},
+                    {"graph_bytes", s.graph_bytes},
+                    {"text_bytes", s.text_bytes},
+                    {"load_ms", s.load},
+                    {"verify_ms", s.verify},
+                    {"print_ms", s.print},
+                    {"parse_ms", s.parse}});
   }
   return nlohmann::ordered_json{{"bench", "ir"}, {"graphs", rows}, {"missed", missed}}.dump(1) + "\n";
 }
@@ -218,7 +242,9 @@ int run(int argc, char** argv) {
       progress.advance();
     }
   }
-  std::stable_sort(list->begin(), list->end(), [](const Subject& a, const Subject& b) { return std::tuple(!a.made, a.nodes) < std::tuple(!b.made, b.nodes); });
+  std::stable_sort(list->begin(), list->end(), [](const Subject& a, const Subject& b) {
+    return std::tuple(!a.made, a.nodes) < std::tuple(!b.made, b.nodes);
+  });
   print_table(*list);
   const auto missed = misses(*list);
   if (!json.empty()) {

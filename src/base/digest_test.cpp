@@ -11,7 +11,8 @@ namespace {
 // Golden values: ranks of different machines and releases compare digests, so they must never change.
 TEST(Digest, is_the_same_on_every_machine) {
   EXPECT_EQ(Digester().finish().to_string(), "99aa06d3014798d86001c324468d497f");
-  EXPECT_EQ(Digester().add("all_reduce").add(std::int64_t{4096}).finish().to_string(), "ae382171bfc62203e4fc6133c69b9169");
+  EXPECT_EQ(Digester().add("all_reduce").add(std::int64_t{4096}).finish().to_string(),
+            "ae382171bfc62203e4fc6133c69b9169");
   EXPECT_EQ(Digester().add(std::int64_t{-1}).finish().to_string(), "dc6b20d207425aa58b3249d34c2ef0b0");
   EXPECT_EQ(Digester().add(std::string(1000, 'x')).finish().to_string(), "9ded8b00f48e420af32d4d8b7c06495d");
 }

@@ -72,7 +72,9 @@ std::optional<Dtype> dtype_from_torch_name(std::string_view name) { return find(
 
 bool is_floating(Dtype dtype) { return row(dtype).category == Category::floating; }
 bool is_complex(Dtype dtype) { return row(dtype).category == Category::complex; }
-bool is_integral(Dtype dtype) { return row(dtype).category == Category::integral || row(dtype).category == Category::boolean; }
+bool is_integral(Dtype dtype) {
+  return row(dtype).category == Category::integral || row(dtype).category == Category::boolean;
+}
 
 Dtype promote(Dtype a, Dtype b) {
   if (a == b) return a;

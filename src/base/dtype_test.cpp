@@ -42,7 +42,8 @@ TEST(Dtype, promotes_as_pytorch_does) {
     for (int b = 0; b < dtype_count; ++b) {
       row >> name;
       if (name == "-") continue;
-      EXPECT_EQ(short_name(promote(dtype(a), dtype(b))), name) << short_name(dtype(a)) << " with " << short_name(dtype(b));
+      EXPECT_EQ(short_name(promote(dtype(a), dtype(b))), name)
+          << short_name(dtype(a)) << " with " << short_name(dtype(b));
     }
   }
 }
@@ -50,7 +51,8 @@ TEST(Dtype, promotes_as_pytorch_does) {
 TEST(Dtype, promotion_does_not_depend_on_the_order) {
   for (int a = 0; a < dtype_count; ++a) {
     for (int b = 0; b < dtype_count; ++b) {
-      EXPECT_EQ(promote(dtype(a), dtype(b)), promote(dtype(b), dtype(a))) << short_name(dtype(a)) << " with " << short_name(dtype(b));
+      EXPECT_EQ(promote(dtype(a), dtype(b)), promote(dtype(b), dtype(a)))
+          << short_name(dtype(a)) << " with " << short_name(dtype(b));
     }
   }
 }
@@ -76,7 +78,8 @@ TEST(Dtype, has_no_other_names) {
 TEST(Dtype, has_one_category_and_the_size_of_its_name) {
   for (int i = 0; i < dtype_count; ++i) {
     const Dtype type = dtype(i);
-    EXPECT_EQ((is_floating(type) ? 1 : 0) + (is_complex(type) ? 1 : 0) + (is_integral(type) ? 1 : 0), 1) << short_name(type);
+    EXPECT_EQ((is_floating(type) ? 1 : 0) + (is_complex(type) ? 1 : 0) + (is_integral(type) ? 1 : 0), 1)
+        << short_name(type);
   }
   EXPECT_TRUE(is_integral(Dtype::boolean));
   EXPECT_EQ(size_of(Dtype::boolean), 1);

@@ -31,7 +31,8 @@ Status all_small(int a, int b) {
 }
 
 TEST(Error, says_where_before_what) {
-  EXPECT_EQ((Error{ErrorKind::input, "unknown value %y", "step.hk:12:7"}).to_string(), "step.hk:12:7: unknown value %y");
+  EXPECT_EQ((Error{ErrorKind::input, "unknown value %y", "step.hk:12:7"}).to_string(),
+            "step.hk:12:7: unknown value %y");
   EXPECT_EQ((Error{ErrorKind::input, "unknown value %y", ""}).to_string(), "unknown value %y");
 }
 
@@ -43,7 +44,8 @@ TEST(Error, gets_a_place_only_once) {
 
 TEST(Error, kinds_have_different_names) {
   std::set<std::string> names;
-  for (const ErrorKind kind : {ErrorKind::usage, ErrorKind::input, ErrorKind::system, ErrorKind::peer, ErrorKind::internal}) {
+  for (const ErrorKind kind :
+       {ErrorKind::usage, ErrorKind::input, ErrorKind::system, ErrorKind::peer, ErrorKind::internal}) {
     names.insert(name_of(kind));
   }
   EXPECT_EQ(names.size(), 5U);

@@ -16,7 +16,8 @@ spdlog::logger& log() {
     made->set_level(level);
     if (level == spdlog::level::off && Env::get().log != "off") {
       made->set_level(spdlog::level::warn);
-      made->warn("HOCKET_LOG={} is no level; expected trace, debug, info, warning, error or off; using warning", Env::get().log);
+      made->warn("HOCKET_LOG={} is no level; expected trace, debug, info, warning, error or off; using warning",
+                 Env::get().log);
     }
     return made;
   }();

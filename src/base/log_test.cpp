@@ -54,7 +54,8 @@ TEST(LogDeathTest, obeys_the_level_in_the_environment) {
   EXPECT_EXIT(say("debug"), testing::ExitedWithCode(0), "hocket debug: a detail\nhocket error: an error");
   EXPECT_EXIT(say("error"), testing::ExitedWithCode(0), "^hocket error: an error\n$");
   EXPECT_EXIT(say("off"), testing::ExitedWithCode(0), "^$");
-  EXPECT_EXIT(say("loud"), testing::ExitedWithCode(0), "HOCKET_LOG=loud is no level; expected trace, debug, info, warning, error or off");
+  EXPECT_EXIT(say("loud"), testing::ExitedWithCode(0),
+              "HOCKET_LOG=loud is no level; expected trace, debug, info, warning, error or off");
 }
 
 }  // namespace

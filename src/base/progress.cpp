@@ -12,7 +12,7 @@ namespace hocket {
 
 namespace {
 
-constexpr auto patience = std::chrono::seconds(1);           // work shorter than this shows no bar
+constexpr auto patience = std::chrono::seconds(1);  // work shorter than this shows no bar
 constexpr auto redraw_every = std::chrono::milliseconds(100);
 constexpr int default_width = 80;
 
@@ -27,7 +27,11 @@ int terminal_width() { return Env::get().columns > 0 ? Env::get().columns : defa
 }  // namespace
 
 Progress::Progress(std::string what, std::int64_t total)
-    : what_(std::move(what)), total_(std::max<std::int64_t>(total, 1)), terminal_(isatty(STDERR_FILENO) != 0), start_(Clock::now()), last_draw_(start_) {}
+    : what_(std::move(what)),
+      total_(std::max<std::int64_t>(total, 1)),
+      terminal_(isatty(STDERR_FILENO) != 0),
+      start_(Clock::now()),
+      last_draw_(start_) {}
 
 Progress::~Progress() {
   if (drawn_) fmt::print(stderr, "\r{:{}}\r", "", terminal_width() - 1);

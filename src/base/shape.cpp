@@ -18,16 +18,24 @@ namespace {
 constexpr std::size_t max_terms = 64;
 constexpr std::size_t max_degree = 16;
 
+// Numbers whose negative exists too: texts have no way to write the one that has none.
+constexpr std::int64_t smallest = -std::numeric_limits<std::int64_t>::max();
+
 std::optional<std::int64_t> multiply_checked(std::int64_t a, std::int64_t b) {
   std::int64_t product = 0;
-  if (__builtin_mul_overflow(a, b, &product)) return std::nullopt;
+  if (__builtin_mul_overflow(a, b, &product) || product < smallest) return std::nullopt;
   return product;
 }
 
 std::optional<std::int64_t> add_checked(std::int64_t a, std::int64_t b) {
   std::int64_t sum = 0;
-  if (__builtin_add_overflow(a, b, &sum)) return std::nullopt;
+  if (__builtin_add_overflow(a, b, &sum) || sum < smallest) return std::nullopt;
   return sum;
+}
+
+std::optional<Dim> static_dim(std::optional<std::int64_t> value) {
+  if (!value || *value < 0 || *value > Dim::max) return std::nullopt;
+  return Dim(*value);
 }
 
 }  // namespace
@@ -40,11 +48,7 @@ SymbolTable::Polynomial SymbolTable::polynomial(Dim dim) const {
 
 std::optional<Dim> SymbolTable::intern(Polynomial polynomial) {
   if (polynomial.empty()) return Dim(0);
-  if (polynomial.size() == 1 && polynomial[0].first.empty()) {
-    const std::int64_t value = polynomial[0].second;
-    if (value < 0) return std::nullopt;
-    return Dim(value);
-  }
+  if (polynomial.size() == 1 && polynomial[0].first.empty()) return static_dim(polynomial[0].second);
   const auto number = static_cast<std::uint32_t>(expressions_.size());
   const auto [entry, is_new] = expression_index_.try_emplace(polynomial, number);
   if (is_new) expressions_.push_back(std::move(polynomial));
@@ -102,19 +106,13 @@ std::optional<SymbolTable::Polynomial> SymbolTable::times(const Polynomial& a, c
 }
 
 std::optional<Dim> SymbolTable::add(Dim a, Dim b) {
-  if (a.is_static() && b.is_static()) {
-    const auto sum = add_checked(a.value(), b.value());
-    return sum ? std::optional(Dim(*sum)) : std::nullopt;
-  }
+  if (a.is_static() && b.is_static()) return static_dim(add_checked(a.value(), b.value()));
   auto sum = plus(polynomial(a), polynomial(b));
   return sum ? intern(std::move(*sum)) : std::nullopt;
 }
 
 std::optional<Dim> SymbolTable::multiply(Dim a, Dim b) {
-  if (a.is_static() && b.is_static()) {
-    const auto product = multiply_checked(a.value(), b.value());
-    return product ? std::optional(Dim(*product)) : std::nullopt;
-  }
+  if (a.is_static() && b.is_static()) return static_dim(multiply_checked(a.value(), b.value()));
   auto product = times(polynomial(a), polynomial(b));
   return product ? intern(std::move(*product)) : std::nullopt;
 }
@@ -161,7 +159,8 @@ std::string SymbolTable::to_string(Dim dim) const {
     const bool negative = term.factor < 0;
     if (!text.empty()) text += negative ? " - " : " + ";
     else if (negative) text += "-";
-    const std::uint64_t size = negative ? 0 - static_cast<std::uint64_t>(term.factor) : static_cast<std::uint64_t>(term.factor);
+    const std::uint64_t size =
+        negative ? 0 - static_cast<std::uint64_t>(term.factor) : static_cast<std::uint64_t>(term.factor);
     std::string product;
     for (const std::string& symbol : term.symbols) product += (product.empty() ? "" : "*") + symbol;
     if (term.symbols.empty()) product = std::to_string(size);
@@ -180,9 +179,9 @@ class SymbolParser {
     HOCKET_TRY(SymbolTable::Polynomial polynomial, expression(0));
     skip_spaces();
     if (next_ != text_.size()) return error("does not end there");
+    const bool negative = !polynomial.empty() && polynomial[0].second < 0;
     const auto dim = table_.intern(std::move(polynomial));
-    if (!dim) return error("is negative");
-    if (dim->is_static() && dim->value() > Dim::max) return error("is larger than 2^60");
+    if (!dim) return error(negative ? "is negative" : "is larger than 2^60");
     return *dim;
   }
 
@@ -197,10 +196,7 @@ class SymbolParser {
     do {
       HOCKET_TRY(Polynomial next, term(depth));
       if (negative) {
-        for (auto& entry : next) {
-          if (entry.second == std::numeric_limits<std::int64_t>::min()) return error("has too many terms or too large numbers");
-          entry.second = -entry.second;
-        }
+        for (auto& entry : next) entry.second = -entry.second;
       }
       auto total = SymbolTable::plus(sum, next);
       if (!total) return error("has too many terms or too large numbers");
@@ -261,8 +257,8 @@ class SymbolParser {
     return true;
   }
   tl::unexpected<Error> error(std::string_view what) const {
-    return fail(ErrorKind::input, "size expression '{}' {} (column {}); expected something like s0*1024 + 8", text_.substr(0, 80),
-                what, next_ + 1);
+    return fail(ErrorKind::input, "size expression '{}' {} (column {}); expected something like s0*1024 + 8",
+                text_.substr(0, 80), what, next_ + 1);
   }
 
   SymbolTable& table_;

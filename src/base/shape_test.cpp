@@ -91,7 +91,8 @@ TEST_F(Symbols, the_normal_form_reads_back_as_the_same_dim) {
     std::string expression = fmt::format("{}", random.between(0, 9));
     for (std::int64_t term = random.between(0, 4); term > 0; --term) {
       expression += random.pick({" + ", " - ", "*"});
-      expression += random.chance(50) ? fmt::format("s{}", random.below(3)) : fmt::format("(s{} + {})", random.below(3), random.below(5));
+      expression += random.chance(50) ? fmt::format("s{}", random.below(3))
+                                      : fmt::format("(s{} + {})", random.below(3), random.below(5));
     }
     const auto parsed = table_.parse(expression);
     if (!parsed) continue;  // negative
@@ -157,6 +158,8 @@ TEST_F(Symbols, divide_only_where_every_term_divides) {
 TEST_F(Symbols, arithmetic_that_overflows_has_no_answer) {
   const Dim large = Dim::max;
   EXPECT_EQ(text(table_.multiply(large, large)), "nothing");
+  EXPECT_EQ(text(table_.multiply(large, Dim(2))), "nothing");
+  EXPECT_EQ(text(table_.add(large, Dim(1))), "nothing");
   EXPECT_EQ(text(table_.multiply(large, dim("1024*s0"))), "nothing");
   const std::vector<Dim> cube = {large, large, large};
   EXPECT_EQ(text(table_.product(cube)), "nothing");

@@ -47,7 +47,8 @@ std::string exact_ms(Nanoseconds time) {
   const bool negative = time.picoseconds < 0;
   const auto bits = static_cast<std::uint64_t>(time.picoseconds);
   const std::uint64_t size = negative ? 0 - bits : bits;
-  std::string text = fmt::format("{}{}.{:09}", negative ? "-" : "", size / picoseconds_per_ms, size % picoseconds_per_ms);
+  std::string text =
+      fmt::format("{}{}.{:09}", negative ? "-" : "", size / picoseconds_per_ms, size % picoseconds_per_ms);
   text.erase(text.find_last_not_of('0') + 1);
   if (text.back() == '.') text += '0';
   return text;

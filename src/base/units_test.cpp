@@ -88,7 +88,8 @@ TEST(ExactMs, is_read_back_to_the_same_picosecond) {
   for (int round = 0; round < 100'000; ++round) {
     // a double holds 15 digits for sure: picoseconds below 10^15
     const std::int64_t size = random.between(0, 15);
-    const auto picoseconds = static_cast<std::int64_t>(random.below(static_cast<std::uint64_t>(std::pow(10, size)) + 1));
+    const auto picoseconds =
+        static_cast<std::int64_t>(random.below(static_cast<std::uint64_t>(std::pow(10, size)) + 1));
     const auto time = Nanoseconds::from_picoseconds(picoseconds);
     const double read = std::strtod(exact_ms(time).c_str(), nullptr);
     ASSERT_EQ(Nanoseconds::from_ms(read), time) << exact_ms(time);

@@ -24,7 +24,8 @@ PassRegistry PassRegistry::builtin() {
 
 Status PassRegistry::add(Pass pass) {
   const auto same_name = [&](const Pass& other) { return other.name == pass.name; };
-  if (std::any_of(passes_.begin(), passes_.end(), same_name)) return fail(ErrorKind::usage, "there is a pass called {} already", pass.name);
+  if (std::any_of(passes_.begin(), passes_.end(), same_name))
+    return fail(ErrorKind::usage, "there is a pass called {} already", pass.name);
   passes_.push_back(std::move(pass));
   return {};
 }

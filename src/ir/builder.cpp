@@ -16,8 +16,11 @@ constexpr std::size_t max_nodes = std::size_t{1} << 27;
 
 bool takes_default(std::string_view name) {
   const std::size_t dot = name.find('.');
-  if (dot == std::string_view::npos || dot == 0 || dot + 1 == name.size() || name.find('.', dot + 1) != std::string_view::npos) return false;
-  return std::find(std::begin(without_overloads), std::end(without_overloads), name.substr(0, dot)) == std::end(without_overloads);
+  if (dot == std::string_view::npos || dot == 0 || dot + 1 == name.size() ||
+      name.find('.', dot + 1) != std::string_view::npos)
+    return false;
+  return std::find(std::begin(without_overloads), std::end(without_overloads), name.substr(0, dot)) ==
+         std::end(without_overloads);
 }
 
 }  // namespace
@@ -35,7 +38,9 @@ std::optional<std::string_view> short_op_name(std::string_view full) {
   return full;
 }
 
-GraphBuilder::GraphBuilder(std::string name, const OpTable& table) : tables_(graph_, table) { graph_.name_ = std::move(name); }
+GraphBuilder::GraphBuilder(std::string name, const OpTable& table) : tables_(graph_, table) {
+  graph_.name_ = std::move(name);
+}
 
 void GraphBuilder::fail_with(Error error) {
   if (!error_) error_ = std::move(error);
@@ -62,7 +67,9 @@ void GraphBuilder::world(std::int64_t size, std::int64_t rank) {
   graph_.rank_ = rank;
 }
 
-void GraphBuilder::meta(std::string key, std::string json) { graph_.meta_.emplace_back(std::move(key), std::move(json)); }
+void GraphBuilder::meta(std::string key, std::string json) {
+  graph_.meta_.emplace_back(std::move(key), std::move(json));
+}
 
 void GraphBuilder::reserve(std::size_t nodes) {
   graph_.nodes_.reserve(nodes);
@@ -116,7 +123,21 @@ NodeId GraphBuilder::op(std::string_view op, const std::vector<ArgInit>& args, s
   return add(node);
 }
 
-NodeId GraphBuilder::getitem(NodeId list, std::int64_t index, std::string_view name) { return op("getitem", {list, index}, name); }
+std::optional<std::string> GraphBuilder::device_of(const std::vector<ArgInit>& args) const {
+  for (const ArgInit& arg : args) {
+    if (arg.is_list_) {
+      if (auto device = device_of(arg.list_)) return device;
+    } else if (arg.arg_.is(ArgKind::value) && arg.arg_.as_node().index() < graph_.size()) {
+      const auto outputs = graph_.outputs(arg.arg_.as_node());
+      if (!outputs.empty()) return std::string(graph_.device(outputs[0].device));
+    }
+  }
+  return std::nullopt;
+}
+
+NodeId GraphBuilder::getitem(NodeId list, std::int64_t index, std::string_view name) {
+  return op("getitem", {list, index}, name);
+}
 
 void GraphBuilder::output(const std::vector<NodeId>& results) {
   std::vector<Arg> args;
@@ -154,7 +175,8 @@ Status GraphBuilder::infer_outputs(const NodeSpec& node, std::vector<OutputSpec>
   Status known;
   const auto check = [&](const Arg& value) {
     if (value.as_node().index() >= graph_.size() && known) {
-      known = fail(ErrorKind::input, "the type of an argument of {} is not known yet; give the types of its results", node.op);
+      known = fail(ErrorKind::input, "the type of an argument of {} is not known yet; give the types of its results",
+                   node.op);
     }
   };
   for (const Arg& arg : node.args) graph_.pool_.for_each_value(arg, check);
@@ -230,7 +252,8 @@ NodeId GraphBuilder::add(const NodeSpec& spec) {
   node.wait_of = spec.wait_of.value_or(NodeId::none());
   said.mutates = spec.mutates.has_value();
   if (spec.mutates) {
-    node.mutates = {static_cast<std::uint32_t>(graph_.node_lists_.size()), static_cast<std::uint32_t>(spec.mutates->size())};
+    node.mutates = {static_cast<std::uint32_t>(graph_.node_lists_.size()),
+                    static_cast<std::uint32_t>(spec.mutates->size())};
     graph_.node_lists_.insert(graph_.node_lists_.end(), spec.mutates->begin(), spec.mutates->end());
   }
   said.collective = spec.collective.has_value();
@@ -245,12 +268,14 @@ NodeId GraphBuilder::add(const NodeSpec& spec) {
     std::optional<Strides> dense;
     if (!output.strides) dense = contiguous_strides(output.shape, graph_.symbols_);
     if (!output.strides && !dense) {
-      fail_with({ErrorKind::input, "sizes whose product has no representation; give the strides", fmt::format("node {}", spec.name)});
+      fail_with({ErrorKind::input, "sizes whose product has no representation; give the strides",
+                 fmt::format("node {}", spec.name)});
       return NodeId::none();
     }
     const std::vector<Dim>& strides = output.strides ? *output.strides : dense->dims;
     if (strides.size() != output.shape.size()) {
-      fail_with({ErrorKind::input, fmt::format("{} sizes but {} strides", output.shape.size(), strides.size()), fmt::format("node {}", spec.name)});
+      fail_with({ErrorKind::input, fmt::format("{} sizes but {} strides", output.shape.size(), strides.size()),
+                 fmt::format("node {}", spec.name)});
       return NodeId::none();
     }
     Output record;
@@ -277,7 +302,8 @@ Status GraphBuilder::check_references() const {
     const NodeId id(i);
     const auto check = [&](NodeId reference) -> Status {
       if (reference.index() < graph_.size()) return {};
-      return fail(Error{ErrorKind::input, fmt::format("refers to a node that does not exist; there are {}", graph_.size()),
+      return fail(Error{ErrorKind::input,
+                        fmt::format("refers to a node that does not exist; there are {}", graph_.size()),
                         fmt::format("node {}", graph_.name(id))});
     };
     for (const NodeId input : graph_.inputs(id)) HOCKET_CHECK(check(input));
@@ -287,7 +313,8 @@ Status GraphBuilder::check_references() const {
     if (node.wait_of.valid()) HOCKET_CHECK(check(node.wait_of));
   }
   for (const PendingOutput& output : pending_outputs_) {
-    if (output.shares_node.valid() && (output.shares_node.index() >= graph_.size() || output.shares_index >= graph_.outputs(output.shares_node).size())) {
+    if (output.shares_node.valid() && (output.shares_node.index() >= graph_.size() ||
+                                       output.shares_index >= graph_.outputs(output.shares_node).size())) {
       return fail(ErrorKind::input, "an output shares the storage of an output that does not exist");
     }
   }
@@ -302,7 +329,8 @@ void GraphBuilder::resolve_effects() {
     const CallEffects effects = effects_by_row(graph_, NodeId(i));
     if (!said.view_of) node.view_of = effects.view_of;
     if (!said.mutates && !effects.mutates.empty()) {
-      node.mutates = {static_cast<std::uint32_t>(graph_.node_lists_.size()), static_cast<std::uint32_t>(effects.mutates.size())};
+      node.mutates = {static_cast<std::uint32_t>(graph_.node_lists_.size()),
+                      static_cast<std::uint32_t>(effects.mutates.size())};
       graph_.node_lists_.insert(graph_.node_lists_.end(), effects.mutates.begin(), effects.mutates.end());
     }
     if (!said.collective && effects.collective) {
@@ -312,7 +340,8 @@ void GraphBuilder::resolve_effects() {
   }
   for (std::size_t i = 0; i < graph_.size(); ++i) {
     const OpSpec* spec = graph_.op_spec(NodeId(i));
-    if (spec != nullptr && spec->effects.waits && !said_[i].wait_of) graph_.nodes_[i].wait_of = awaited_by(graph_, NodeId(i));
+    if (spec != nullptr && spec->effects.waits && !said_[i].wait_of)
+      graph_.nodes_[i].wait_of = awaited_by(graph_, NodeId(i));
   }
 }
 
@@ -336,7 +365,8 @@ void GraphBuilder::resolve_storages() {
         parent[at] = graph_.node(pending.shares_node).outputs.begin + pending.shares_index;
       } else if (graph_.nodes_[i].view_of.valid()) {
         const OutputRef shared = shared_output(graph_, id, k);
-        if (shared.node.valid()) parent[at] = graph_.node(shared.node).outputs.begin + static_cast<std::uint32_t>(shared.index);
+        if (shared.node.valid())
+          parent[at] = graph_.node(shared.node).outputs.begin + static_cast<std::uint32_t>(shared.index);
       }
     }
   }

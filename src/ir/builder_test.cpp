@@ -55,12 +55,15 @@ TEST(GraphBuilder, takes_every_kind_of_argument) {
   const NodeId x = b.input("x", Dtype::f32, {4});
   OutputSpec output;
   output.shape = {4};
-  const NodeId y = b.op("mylib.op", {std::nullopt, x, dp, true, 7, std::int64_t{8}, 1.5, Dtype::bf16, "text", {1, {2, x}}}, "y", {{"key", ArgInit(x)}}, {output});
+  const NodeId y =
+      b.op("mylib.op", {std::nullopt, x, dp, true, 7, std::int64_t{8}, 1.5, Dtype::bf16, "text", {1, {2, x}}}, "y",
+           {{"key", ArgInit(x)}}, {output});
   b.output({y});
   const Graph graph = finished(b);
   const auto args = graph.args(y);
   ASSERT_EQ(args.size(), 10U);
-  const ArgKind kinds[] = {ArgKind::none, ArgKind::value, ArgKind::group, ArgKind::boolean, ArgKind::integer, ArgKind::integer, ArgKind::real, ArgKind::dtype, ArgKind::string, ArgKind::list};
+  const ArgKind kinds[] = {ArgKind::none,    ArgKind::value, ArgKind::group, ArgKind::boolean, ArgKind::integer,
+                           ArgKind::integer, ArgKind::real,  ArgKind::dtype, ArgKind::string,  ArgKind::list};
   for (std::size_t i = 0; i < args.size(); ++i) EXPECT_EQ(args[i].kind(), kinds[i]) << i;
   EXPECT_EQ(graph.keywords(y).size(), 1U);
   EXPECT_EQ(graph.inputs(y).size(), 1U);
@@ -97,7 +100,8 @@ TEST(GraphBuilder, keeps_the_first_mistake) {
 TEST(GraphBuilder, wants_types_where_the_table_has_none) {
   GraphBuilder unknown("g");
   unknown.op("mylib.op", {unknown.input("x", Dtype::f32, {4})});
-  EXPECT_THAT(unknown.finish().error().message, HasSubstr("operator mylib.op.default is not in the operator table; give the types of its results"));
+  EXPECT_THAT(unknown.finish().error().message,
+              HasSubstr("operator mylib.op.default is not in the operator table; give the types of its results"));
 }
 
 TEST(GraphBuilder, refuses_references_to_nodes_that_are_not_there) {
@@ -196,7 +200,8 @@ TEST(OpNames, leave_the_default_overload_out) {
   EXPECT_EQ(short_op_name("aten.add.Tensor"), "aten.add.Tensor");
   EXPECT_EQ(short_op_name("getitem"), "getitem");
   EXPECT_FALSE(short_op_name("aten.mm"));  // it would be read back as aten.mm.default
-  for (const char* name : {"aten.mm.default", "aten.add.Tensor", "getitem", "_operator.mul", "hop.x", "a.b.c.default", ".x", "x.", "default", "x.default"}) {
+  for (const char* name : {"aten.mm.default", "aten.add.Tensor", "getitem", "_operator.mul", "hop.x", "a.b.c.default",
+                           ".x", "x.", "default", "x.default"}) {
     const auto shorter = short_op_name(name);
     if (shorter) {
       EXPECT_EQ(full_op_name(*shorter), name);

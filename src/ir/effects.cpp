@@ -50,7 +50,8 @@ NodeId aliased(const Graph& graph, NodeId id, const Effects& effects) {
 // Without an answer of it, a view of what is dense is a good guess.
 NodeId view_unless_copied(const Graph& graph, NodeId id, const OpSpec& spec) {
   const NodeId source = aliased(graph, id, spec.effects);
-  if (!known(graph, source) || graph.outputs(source).size() != 1 || graph.outputs(id).size() != 1) return NodeId::none();
+  if (!known(graph, source) || graph.outputs(source).size() != 1 || graph.outputs(id).size() != 1)
+    return NodeId::none();
   SymbolTable symbols = graph.symbols();
   if (spec.shape != nullptr && arguments_known(graph, id)) {
     const GraphValues values(graph);
@@ -132,9 +133,11 @@ OutputRef shared_output(const Graph& graph, NodeId id, std::size_t index) {
   const auto args = graph.args(id);
   if (!known(graph, source)) return {};
   const std::size_t count = graph.outputs(source).size();
-  if (graph.node(id).kind == NodeKind::op && graph.op_name(id) == "getitem" && args.size() == 2 && args[1].is(ArgKind::integer)) {
+  if (graph.node(id).kind == NodeKind::op && graph.op_name(id) == "getitem" && args.size() == 2 &&
+      args[1].is(ArgKind::integer)) {
     const std::int64_t element = args[1].as_integer();
-    const auto position = element < 0 ? std::nullopt : GraphValues(graph).position(Arg::value(source), static_cast<std::size_t>(element));
+    const auto position =
+        element < 0 ? std::nullopt : GraphValues(graph).position(Arg::value(source), static_cast<std::size_t>(element));
     if (position) return {source, *position};
     return count == 0 ? OutputRef{} : OutputRef{source, 0};
   }

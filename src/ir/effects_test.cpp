@@ -15,7 +15,8 @@ Graph graph_of(std::string_view text) {
 
 // A graph of two inputs and one call, named %r.
 Graph graph_with(const std::string& call) {
-  return graph_of("graph @g(%x: f32[4,6], %y: f32[4,6], %o: f32[8,6]) {\n  group @dp = ranks[0,1]\n  " + call + "\n  return %x\n}");
+  return graph_of("graph @g(%x: f32[4,6], %y: f32[4,6], %o: f32[8,6]) {\n  group @dp = ranks[0,1]\n  " + call +
+                  "\n  return %x\n}");
 }
 
 std::string view_of(const std::string& call) {
@@ -41,13 +42,17 @@ TEST(EffectsByRow, say_what_a_result_is_a_view_of) {
 }
 
 TEST(EffectsByRow, take_the_argument_that_the_row_names) {
-  EXPECT_EQ(view_of("%b = aten.view(%o, [48])\n %f = aten.view(%x, [24])\n  %r = fsdp.all_gather_copy_in([%f], %b, [24], 24, 0)"), "b");
+  EXPECT_EQ(
+      view_of(
+          "%b = aten.view(%o, [48])\n %f = aten.view(%x, [24])\n  %r = fsdp.all_gather_copy_in([%f], %b, [24], 24, 0)"),
+      "b");
 }
 
 TEST(EffectsByRow, tell_views_from_copies_by_the_layout) {
   EXPECT_EQ(view_of("%r = aten.reshape(%x, [24])"), "x");
   EXPECT_EQ(view_of("%t = aten.permute(%x, [1, 0])\n  %r = aten.reshape(%t, [24])"), "nothing");
-  EXPECT_EQ(view_of("%t = aten.permute(%x, [1, 0])\n  %r = aten.reshape(%t, [6, 2, 2])"), "t");  // splits a dim: still a view
+  EXPECT_EQ(view_of("%t = aten.permute(%x, [1, 0])\n  %r = aten.reshape(%t, [6, 2, 2])"),
+            "t");  // splits a dim: still a view
   EXPECT_EQ(view_of("%r = aten.contiguous(%x)"), "x");
   EXPECT_EQ(view_of("%t = aten.permute(%x, [1, 0])\n  %r = aten.contiguous(%t)"), "nothing");
   EXPECT_EQ(view_of("%r = aten.to.dtype(%x, f32)"), "x");
@@ -57,8 +62,10 @@ TEST(EffectsByRow, tell_views_from_copies_by_the_layout) {
 TEST(EffectsByRow, say_what_a_call_writes) {
   EXPECT_TRUE(mutated_by("%r = aten.add.Tensor(%x, %y)").empty());
   EXPECT_EQ(mutated_by("%r = aten.add_.Tensor(%x, %y)"), (std::vector<std::string>{"x"}));
-  EXPECT_EQ(mutated_by("%r = _c10d_functional.all_reduce_coalesced_([%y, %x, %y], \"sum\", @dp)"), (std::vector<std::string>{"y", "x"}));
-  EXPECT_EQ(mutated_by("%r = _c10d_functional.reduce_scatter_tensor_out(%o, \"sum\", 2, @dp, out=%x)"), (std::vector<std::string>{"x"}));
+  EXPECT_EQ(mutated_by("%r = _c10d_functional.all_reduce_coalesced_([%y, %x, %y], \"sum\", @dp)"),
+            (std::vector<std::string>{"y", "x"}));
+  EXPECT_EQ(mutated_by("%r = _c10d_functional.reduce_scatter_tensor_out(%o, \"sum\", 2, @dp, out=%x)"),
+            (std::vector<std::string>{"x"}));
 }
 
 TEST(EffectsByRow, say_how_a_call_communicates) {
@@ -66,7 +73,7 @@ TEST(EffectsByRow, say_how_a_call_communicates) {
   const auto collective = effects_by_row(graph, *graph.find("r")).collective;
   ASSERT_TRUE(collective);
   EXPECT_EQ(collective->kind, CollectiveKind::all_gather);
-  EXPECT_EQ(collective->bytes_in, Bytes(96));    // without the preallocated result
+  EXPECT_EQ(collective->bytes_in, Bytes(96));  // without the preallocated result
   EXPECT_EQ(collective->bytes_out, Bytes(192));
   const Graph silent = graph_with("%r = aten.relu(%x)");
   EXPECT_FALSE(effects_by_row(silent, *silent.find("r")).collective);

@@ -47,7 +47,8 @@ Result<std::string> read_all(int fd, const std::string& path) {
   std::string content;
   struct stat info {};
   if (fstat(fd, &info) == 0) {
-    if (S_ISDIR(info.st_mode)) return fail(Error{ErrorKind::input, "is a directory, expected a file with a graph", path});
+    if (S_ISDIR(info.st_mode))
+      return fail(Error{ErrorKind::input, "is a directory, expected a file with a graph", path});
     if (S_ISREG(info.st_mode) && info.st_size > 0) content.reserve(static_cast<std::size_t>(info.st_size) + 1);
   }
   std::string chunk(std::size_t{1} << 18, '\0');
@@ -84,33 +85,40 @@ bool starts_like_json(std::string_view text) {
 
 Result<std::string> gunzip(std::string_view compressed) {
   if (compressed.size() < 18) return fail(ErrorKind::input, "gzip data of {} bytes is cut off", compressed.size());
-  const std::unique_ptr<libdeflate_decompressor, decltype(&libdeflate_free_decompressor)> decompressor(libdeflate_alloc_decompressor(),
-                                                                                                       &libdeflate_free_decompressor);
+  const std::unique_ptr<libdeflate_decompressor, decltype(&libdeflate_free_decompressor)> decompressor(
+      libdeflate_alloc_decompressor(), &libdeflate_free_decompressor);
   if (!decompressor) return fail(ErrorKind::system, "no memory for decompression");
   // The last four bytes say the size of the content, modulo 2^32. They may lie: what deflate can't reach is refused before
   // memory is taken.
   std::uint32_t claimed = 0;
-  for (std::size_t i = 0; i < 4; ++i) claimed |= static_cast<std::uint32_t>(static_cast<unsigned char>(compressed[compressed.size() - 4 + i])) << (8 * i);
+  for (std::size_t i = 0; i < 4; ++i)
+    claimed |= static_cast<std::uint32_t>(static_cast<unsigned char>(compressed[compressed.size() - 4 + i])) << (8 * i);
   if (claimed > compressed.size() * max_gzip_growth) {
-    return fail(ErrorKind::input, "gzip data is damaged or cut off: {} bytes can't hold the {} that they claim", compressed.size(), claimed);
+    return fail(ErrorKind::input, "gzip data is damaged or cut off: {} bytes can't hold the {} that they claim",
+                compressed.size(), claimed);
   }
   std::string plain(claimed, '\0');
   std::size_t used = 0;
   std::size_t size = 0;
-  const auto result = libdeflate_gzip_decompress_ex(decompressor.get(), compressed.data(), compressed.size(), plain.data(), plain.size(), &used, &size);
-  if (result == LIBDEFLATE_INSUFFICIENT_SPACE) return fail(ErrorKind::input, "gzip data is damaged: it holds more than the {} bytes that it claims", claimed);
+  const auto result = libdeflate_gzip_decompress_ex(decompressor.get(), compressed.data(), compressed.size(),
+                                                    plain.data(), plain.size(), &used, &size);
+  if (result == LIBDEFLATE_INSUFFICIENT_SPACE)
+    return fail(ErrorKind::input, "gzip data is damaged: it holds more than the {} bytes that it claims", claimed);
   if (result != LIBDEFLATE_SUCCESS) return fail(ErrorKind::input, "gzip data is damaged or cut off");
-  if (used != compressed.size()) return fail(ErrorKind::input, "gzip data is followed by {} other bytes", compressed.size() - used);
+  if (used != compressed.size())
+    return fail(ErrorKind::input, "gzip data is followed by {} other bytes", compressed.size() - used);
   plain.resize(size);
   return plain;
 }
 
 Result<std::string> gzip(std::string_view plain) {
   constexpr int level = 6;
-  const std::unique_ptr<libdeflate_compressor, decltype(&libdeflate_free_compressor)> compressor(libdeflate_alloc_compressor(level), &libdeflate_free_compressor);
+  const std::unique_ptr<libdeflate_compressor, decltype(&libdeflate_free_compressor)> compressor(
+      libdeflate_alloc_compressor(level), &libdeflate_free_compressor);
   if (!compressor) return fail(ErrorKind::system, "no memory for compression");
   std::string compressed(libdeflate_gzip_compress_bound(compressor.get(), plain.size()), '\0');
-  compressed.resize(libdeflate_gzip_compress(compressor.get(), plain.data(), plain.size(), compressed.data(), compressed.size()));
+  compressed.resize(
+      libdeflate_gzip_compress(compressor.get(), plain.data(), plain.size(), compressed.data(), compressed.size()));
   if (compressed.empty()) return fail(ErrorKind::internal, "compression failed");
   return compressed;
 }
@@ -135,7 +143,8 @@ Status write_bytes(const std::string& path, std::string_view content) {
   if (path == "-") return write_all(STDOUT_FILENO, "standard output", content);
   struct stat info {};
   if (::stat(path.c_str(), &info) == 0 && !S_ISREG(info.st_mode)) {
-    if (S_ISDIR(info.st_mode)) return fail(Error{ErrorKind::usage, "is a directory, expected the name of a file to write", path});
+    if (S_ISDIR(info.st_mode))
+      return fail(Error{ErrorKind::usage, "is a directory, expected the name of a file to write", path});
     // a pipe or a device can't be replaced: write into it
     Descriptor device(::open(path.c_str(), O_WRONLY | O_CLOEXEC));
     if (device.get() < 0) return system_error(path, "can't be opened for writing");
@@ -163,7 +172,8 @@ Result<GraphOrProgram> read_graph_or_program(const std::string& path, const OpTa
     HOCKET_TRY(Program program, parse_program(content, name, table));
     return program;
   }
-  HOCKET_TRY(Graph graph, starts_like_json(content) ? read_graph_json(content, name, table) : parse_graph(content, name, table));
+  HOCKET_TRY(Graph graph,
+             starts_like_json(content) ? read_graph_json(content, name, table) : parse_graph(content, name, table));
   return graph;
 }
 

@@ -13,7 +13,8 @@ TypeView Graph::type(const Output& output) const {
 }
 
 std::string_view Graph::extra(NodeId id) const {
-  const auto found = std::lower_bound(extras_.begin(), extras_.end(), id, [](const auto& entry, NodeId key) { return entry.first < key; });
+  const auto found = std::lower_bound(extras_.begin(), extras_.end(), id,
+                                      [](const auto& entry, NodeId key) { return entry.first < key; });
   return found != extras_.end() && found->first == id ? pool_.strings[found->second] : std::string_view();
 }
 
@@ -121,7 +122,9 @@ class Walk {
     } else {
       number(-1);
     }
-    for (const std::int64_t fact : {node.measured.picoseconds, node.measured.flops, node.measured.read, node.measured.written}) number(fact);
+    for (const std::int64_t fact :
+         {node.measured.picoseconds, node.measured.flops, node.measured.read, node.measured.written})
+      number(fact);
     text(graph.extra(id));
   }
 
@@ -184,7 +187,8 @@ Digest Graph::digest() const {
 
 std::string Graph::first_difference(const Graph& a, const Graph& b) {
   if (a.size() != b.size()) return fmt::format("{} nodes against {}", a.size(), b.size());
-  if (differ(a, b, [](Walk& walk, const Graph& graph) { walk.header(graph); })) return "name, world, groups or other facts of the whole";
+  if (differ(a, b, [](Walk& walk, const Graph& graph) { walk.header(graph); }))
+    return "name, world, groups or other facts of the whole";
   for (std::size_t i = 0; i < a.size(); ++i) {
     const NodeId id(i);
     if (differ(a, b, [&](Walk& walk, const Graph& graph) { walk.node(graph, id); })) {
@@ -200,7 +204,8 @@ bool operator==(const Graph& a, const Graph& b) { return Graph::first_difference
 std::optional<std::size_t> GraphValues::position(Arg value, std::size_t index) const {
   const NodeId node = value.as_node();
   const OpSpec* spec = graph_.op_spec(node);
-  const auto found = spec == nullptr ? std::optional(index) : output_position(*spec, graph_.pool(), graph_.args(node), index);
+  const auto found =
+      spec == nullptr ? std::optional(index) : output_position(*spec, graph_.pool(), graph_.args(node), index);
   return found && *found < graph_.outputs(node).size() ? found : std::nullopt;
 }
 

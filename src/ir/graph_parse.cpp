@@ -14,7 +14,8 @@ namespace {
 
 class GraphParser final : public TextParser {
  public:
-  GraphParser(std::string_view text, const std::string& file, const OpTable& table) : TextParser(text, file), table_(table) {}
+  GraphParser(std::string_view text, const std::string& file, const OpTable& table)
+      : TextParser(text, file), table_(table) {}
 
   Result<Graph> parse() {
     HOCKET_CHECK(expect("graph", "at the beginning"));
@@ -53,15 +54,25 @@ class GraphParser final : public TextParser {
   }
 
   // Values are numbered in the order of their definitions, and may be used before. So definitions are looked for first:
-  // a value before ':' among the parameters, a value before '=' or a return outside of all brackets.
+  // a value before ':' among the parameters, a value before '=' or a return outside of all brackets. A return has a name too, but
+  // using it is a mistake that verify() reports.
   Status find_definitions() {
     const Token start = peek();
     std::size_t depth = 0;
     bool in_parameters = true;
+    Token before;
     Token previous;
     std::size_t count = 0;
+    std::string return_name;  // of the return whose facts may come
     for (; !at(TokenKind::end); take()) {
-      if (at("return") && !in_parameters && depth == 1) ++count;
+      if (at("return") && !in_parameters && depth == 1) {
+        return_name = "output";
+        ids_.try_emplace(return_name, NodeId(count++));
+      }
+      if (at(TokenKind::string) && depth == 2 && lexer_.text(previous) == "=" && lexer_.text(before) == "name" &&
+          !return_name.empty()) {
+        if (auto text = unescape(word())) rename(return_name, *text, NodeId(count - 1));
+      }
       if (at(TokenKind::string) && !in_parameters && depth == 1 && lexer_.text(previous) == "device") {
         // it holds for the parameters too, which come before it
         HOCKET_TRY(default_device_, string("a device"));
@@ -73,8 +84,10 @@ class GraphParser final : public TextParser {
       if (defines) {
         auto text = bare_name(lexer_.text(previous));
         if (!text) return wrong_at(previous.begin, text.error().message);
-        if (!ids_.try_emplace(*text, NodeId(count)).second) return wrong_at(previous.begin, fmt::format("%{} is defined twice", *text));
+        if (!ids_.try_emplace(*text, NodeId(count)).second)
+          return wrong_at(previous.begin, fmt::format("%{} is defined twice", *text));
         ++count;
+        return_name.clear();
       }
       if (at("(") || at("[") || at("{")) ++depth;
       if (at(")") || at("]") || at("}")) {
@@ -82,12 +95,19 @@ class GraphParser final : public TextParser {
         --depth;
         if (depth == 0 && in_parameters) in_parameters = false;
       }
+      before = previous;
       previous = peek();
     }
     builder_->reserve(count);
     lexer_.rewind(start.begin);
     take();
     return {};
+  }
+
+  void rename(std::string& name, const std::string& other, NodeId id) {
+    if (const auto found = ids_.find(name); found != ids_.end() && found->second == id) ids_.erase(found);
+    ids_.try_emplace(other, id);
+    name = other;
   }
 
   Status parameters() {
@@ -121,7 +141,8 @@ class GraphParser final : public TextParser {
       const auto rank_or_unknown = [&](std::string_view what) -> Result<std::int64_t> {
         const std::size_t where = peek().begin;
         HOCKET_TRY(const std::int64_t number, integer(what));
-        if (number < -1 || number > std::numeric_limits<std::int32_t>::max()) return wrong_at(where, fmt::format("{} is not {}; -1 says that it is unknown", number, what));
+        if (number < -1 || number > std::numeric_limits<std::int32_t>::max())
+          return wrong_at(where, fmt::format("{} is not {}; -1 says that it is unknown", number, what));
         return number;
       };
       HOCKET_TRY(const std::int64_t size, rank_or_unknown("the number of ranks"));
@@ -133,13 +154,15 @@ class GraphParser final : public TextParser {
     if (accept("meta")) {
       const std::size_t where = peek().begin;
       HOCKET_TRY(std::string key, string("a key"));
-      if (is_graph_member(key)) return wrong_at(where, fmt::format("\"{}\" has a meaning of its own; choose another key", key));
+      if (is_graph_member(key))
+        return wrong_at(where, fmt::format("\"{}\" has a meaning of its own; choose another key", key));
       HOCKET_CHECK(expect("=", "after a key"));
       HOCKET_TRY(std::string value, json());
       builder_->meta(std::move(key), std::move(value));
       return {};
     }
-    return wrong(fmt::format("expected a definition '%x = …', return, group, world, device, meta or '}}', {}", found()));
+    return wrong(
+        fmt::format("expected a definition '%x = …', return, group, world, device, meta or '}}', {}", found()));
   }
 
   Status definition() {
@@ -173,7 +196,8 @@ class GraphParser final : public TextParser {
     const auto position = static_cast<std::size_t>(row->effects.comm->group_arg);
     if (position >= args_.size() || !args_[position].is(ArgKind::string)) return {};
     const std::string_view text = builder_->pool().text(args_[position]);
-    return wrong_at(place_, fmt::format("argument {} of {} is the string \"{}\", expected a group such as @{}", position, op_, text.substr(0, 60), text.substr(0, 60)));
+    return wrong_at(place_, fmt::format("argument {} of {} is the string \"{}\", expected a group such as @{}",
+                                        position, op_, text.substr(0, 60), text.substr(0, 60)));
   }
 
   // return %a, %b [: result] [{facts}]; what follows on the next line begins with a value and '=', a word, or '}'
@@ -297,10 +321,13 @@ class GraphParser final : public TextParser {
     } else if (key == "json") {
       HOCKET_TRY(extra_, json());
       if (extra_.size() < 2 || extra_.front() != '{') return wrong_at(place, "json= takes an object");
-      if (const auto member = first_node_member(extra_)) return wrong_at(place, fmt::format("\"{}\" has a meaning of its own and can't stand in json=", *member));
+      if (const auto member = first_node_member(extra_))
+        return wrong_at(place, fmt::format("\"{}\" has a meaning of its own and can't stand in json=", *member));
       extra_ = extra_.substr(1, extra_.size() - 2);
     } else {
-      return wrong_at(place, fmt::format("unknown fact '{}'; known: est, flops, read, written, gemm, multi, view_of, wait_of, mutates, coll, int, name, json", key));
+      return wrong_at(place, fmt::format("unknown fact '{}'; known: est, flops, read, written, gemm, multi, view_of, "
+                                         "wait_of, mutates, coll, int, name, json",
+                                         key));
     }
     return {};
   }
@@ -354,7 +381,8 @@ class GraphParser final : public TextParser {
 }  // namespace
 
 Result<Graph> parse_graph(std::string_view text, const std::string& file, const OpTable& table) {
-  if (!simdjson::validate_utf8(text.data(), text.size())) return fail(Error{ErrorKind::input, "not UTF-8; program text is UTF-8", file});
+  if (!simdjson::validate_utf8(text.data(), text.size()))
+    return fail(Error{ErrorKind::input, "not UTF-8; program text is UTF-8", file});
   return GraphParser(text, file, table).parse();
 }
 

@@ -11,7 +11,8 @@ namespace {
 // the parser would derive the same.
 class GraphPrinter final : public TextPrinter {
  public:
-  GraphPrinter(const Graph& graph, const PrintOptions& options) : TextPrinter(graph, options.facts), graph_(graph), symbols_(graph.symbols()) {
+  GraphPrinter(const Graph& graph, const PrintOptions& options)
+      : TextPrinter(graph, options.facts), graph_(graph), symbols_(graph.symbols()) {
     find_default_device();
     find_storage_facts();
   }
@@ -41,7 +42,9 @@ class GraphPrinter final : public TextPrinter {
   }
 
  private:
-  bool is_parameter(NodeId id) const { return graph_.node(id).kind == NodeKind::input && graph_.args(id).empty() && graph_.keywords(id).empty(); }
+  bool is_parameter(NodeId id) const {
+    return graph_.node(id).kind == NodeKind::input && graph_.args(id).empty() && graph_.keywords(id).empty();
+  }
 
   // The inputs that lead the graph, on one line if they fit. Returns the first node that is none of them.
   std::size_t parameters() {
@@ -163,7 +166,10 @@ class GraphPrinter final : public TextPrinter {
     const OutputRef first = first_[output.storage.index()];
     const bool appears_here = first.node == id && first.index == k;
     const OutputRef shared = graph_.node(id).view_of.valid() ? shared_output(graph_, id, k) : OutputRef{};
-    if (shared.node.valid() ? graph_.outputs(shared.node)[shared.index].storage != output.storage : !appears_here) {
+    // the parser follows views backwards; one of a later node or of itself (malformed) leads nowhere
+    const bool follows_from_view =
+        shared.node.valid() && shared.node < id && graph_.outputs(shared.node)[shared.index].storage == output.storage;
+    if (shared.node.valid() ? !follows_from_view : !appears_here) {
       text_ += " of ";
       if (appears_here) {
         text_ += "new";
@@ -191,7 +197,8 @@ class GraphPrinter final : public TextPrinter {
     effects(id);
     if (node.has_integer && !(graph_.outputs(id).empty() && !node.multi)) fact(fmt::format("int={}", node.integer));
     measured(node.measured, node.gemm);
-    if (const std::string_view extra = graph_.extra(id); !extra.empty() && facts_) fact(fmt::format("json={{{}}}", extra));
+    if (const std::string_view extra = graph_.extra(id); !extra.empty() && facts_)
+      fact(fmt::format("json={{{}}}", extra));
     end_facts();
   }
 
@@ -223,8 +230,8 @@ class GraphPrinter final : public TextPrinter {
   const Graph& graph_;
   SymbolTable symbols_;
   std::string default_device_ = "cpu";
-  std::vector<Dim> reach_;         // of each storage: as far as its tensors reach
-  std::vector<OutputRef> first_;   // of each storage: the first output in it
+  std::vector<Dim> reach_;        // of each storage: as far as its tensors reach
+  std::vector<OutputRef> first_;  // of each storage: the first output in it
 };
 
 }  // namespace

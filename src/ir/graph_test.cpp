@@ -113,7 +113,9 @@ TEST(Graph, memory_grows_with_the_graph) {
 // ---------------------------------------------------------------- equality and digest
 
 // Golden: ranks of different builds compare digests.
-TEST(GraphDigest, is_the_same_on_every_machine) { EXPECT_EQ(example_graph().digest().to_string(), "b82d2fd68b0c9dacc34a518b9f759fba"); }
+TEST(GraphDigest, is_the_same_on_every_machine) {
+  EXPECT_EQ(example_graph().digest().to_string(), "b82d2fd68b0c9dacc34a518b9f759fba");
+}
 
 TEST(GraphDigest, does_not_depend_on_how_the_graph_was_made) {
   const Graph graph = example_graph();
@@ -147,7 +149,10 @@ std::vector<Change> changes() {
       {"name of a group", [](GraphDraft& d) { d.groups[0].name = "pp"; }},
       {"ranks of a group", [](GraphDraft& d) { d.groups[0].ranks.pop_back(); }},
       {"order of ranks", [](GraphDraft& d) { std::swap(d.groups[0].ranks[0], d.groups[0].ranks[1]); }},
-      {"one more group", [](GraphDraft& d) { d.groups.push_back({"pp", {Rank{0}}}); }},
+      {"one more group",
+       [](GraphDraft& d) {
+         d.groups.push_back({"pp", {Rank{0}}});
+       }},
       {"name of a node", [&](GraphDraft& d) { node(d, "h").name = "other"; }},
       {"kind of a node", [&](GraphDraft& d) { node(d, "w").kind = NodeKind::attribute; }},
       {"operator", [&](GraphDraft& d) { node(d, "k").op = "mylib.op.other"; }},
@@ -234,14 +239,16 @@ TEST(RandomGraph, has_all_shapes_and_kinds_of_operators) {
     }
   }
   EXPECT_EQ(shapes.size(), 5U);
-  for (const char* op : {"all_reduce", "all_reduce_", "all_reduce_coalesced", "all_reduce_coalesced_", "all_gather_into_tensor", "all_gather_into_tensor_out",
-                         "all_gather_into_tensor_coalesced", "reduce_scatter_tensor", "reduce_scatter_tensor_coalesced", "all_to_all_single", "broadcast",
-                         "broadcast_", "wait_tensor"}) {
+  for (const char* op :
+       {"all_reduce", "all_reduce_", "all_reduce_coalesced", "all_reduce_coalesced_", "all_gather_into_tensor",
+        "all_gather_into_tensor_out", "all_gather_into_tensor_coalesced", "reduce_scatter_tensor",
+        "reduce_scatter_tensor_coalesced", "all_to_all_single", "broadcast", "broadcast_", "wait_tensor"}) {
     EXPECT_TRUE(ops.contains(fmt::format("_c10d_functional.{}.default", op))) << op;
   }
-  for (const char* op : {"aten.mm.default", "aten.view.default", "aten.permute.default", "aten.slice.Tensor", "aten.split.Tensor", "getitem", "aten.unsqueeze.default",
-                         "aten.expand.default", "aten.copy_.default", "aten.add_.Tensor", "aten.sort.default", "aten.sym_size.int", "mylib.fused_thing.default",
-                         "aten.randn.default", "fsdp.all_gather_copy_in.default"}) {
+  for (const char* op : {"aten.mm.default", "aten.view.default", "aten.permute.default", "aten.slice.Tensor",
+                         "aten.split.Tensor", "getitem", "aten.unsqueeze.default", "aten.expand.default",
+                         "aten.copy_.default", "aten.add_.Tensor", "aten.sort.default", "aten.sym_size.int",
+                         "mylib.fused_thing.default", "aten.randn.default", "fsdp.all_gather_copy_in.default"}) {
     EXPECT_TRUE(ops.contains(op)) << op;
   }
 }

@@ -74,7 +74,8 @@ Result<std::int64_t> as_integer(element value, std::string_view what, std::int64
     // captures count FLOPs in floating point now and then
     const double number = value.get_double().value_unsafe();
     constexpr double exact = 9007199254740992.0;  // 2^53
-    if (!(std::abs(number) <= exact) || number != std::floor(number)) return wrong("{} is {}, expected an integer", what, number);
+    if (!(std::abs(number) <= exact) || number != std::floor(number))
+      return wrong("{} is {}, expected an integer", what, number);
     result = static_cast<std::int64_t>(number);
   } else if (value.get(result) != simdjson::SUCCESS) {
     return wrong("{} is {}, expected an integer", what, value.is_uint64() ? "a number above 2^63" : kind_of(value));
@@ -99,11 +100,15 @@ bool mentions_a_node(element value) {
 }
 
 constexpr std::string_view graph_members[] = {"schema", "name", "world_size", "rank", "groups", "storages", "nodes"};
-constexpr std::string_view node_members[] = {"id",      "name",  "kind",    "op",      "in",   "args",   "kwargs", "out",        "multi",        "compute",
-                                             "int", "view_of", "wait_of", "mutates", "coll", "est_ms", "flops",  "bytes_read", "bytes_written"};
-constexpr std::string_view labels[] = {"dtype", "device", "layout", "memory_format", "float", "group", "sym"};  // of texts in arguments
+constexpr std::string_view node_members[] = {
+    "id",  "name",    "kind",    "op",      "in",   "args",   "kwargs", "out",        "multi",        "compute",
+    "int", "view_of", "wait_of", "mutates", "coll", "est_ms", "flops",  "bytes_read", "bytes_written"};
+constexpr std::string_view labels[] = {"dtype", "device", "layout", "memory_format",
+                                       "float", "group",  "sym"};  // of texts in arguments
 
-bool is_among(std::span<const std::string_view> names, std::string_view name) { return std::find(names.begin(), names.end(), name) != names.end(); }
+bool is_among(std::span<const std::string_view> names, std::string_view name) {
+  return std::find(names.begin(), names.end(), name) != names.end();
+}
 
 // An object with one member that says what the argument is.
 bool is_labelled(object fields) {
@@ -132,7 +137,8 @@ class Reader {
     builder_->reserve(count);
     std::size_t index = 0;
     for (const element node : nodes) {
-      if (auto status = read_node(node, index); !status) return fail(at(std::move(status).error(), node_place(node, index)));
+      if (auto status = read_node(node, index); !status)
+        return fail(at(std::move(status).error(), node_place(node, index)));
       ++index;
     }
     HOCKET_TRY(Graph graph, builder_->finish());
@@ -143,7 +149,8 @@ class Reader {
  private:
   static std::string node_place(element node, std::size_t index) {
     std::string_view name;
-    if (node.is_object() && node["name"].get(name) == simdjson::SUCCESS) return fmt::format("node {} ({})", index, name.substr(0, 100));
+    if (node.is_object() && node["name"].get(name) == simdjson::SUCCESS)
+      return fmt::format("node {} ({})", index, name.substr(0, 100));
     return fmt::format("node {}", index);
   }
 
@@ -192,14 +199,17 @@ class Reader {
       HOCKET_TRY(const array list, member_array(group, "ranks"));
       std::vector<Rank> ranks;
       for (const element item : list) {
-        HOCKET_TRY(const std::int64_t rank, as_integer(item, fmt::format("a rank of group {}", name), 0, std::numeric_limits<std::int32_t>::max()));
+        HOCKET_TRY(const std::int64_t rank, as_integer(item, fmt::format("a rank of group {}", name), 0,
+                                                       std::numeric_limits<std::int32_t>::max()));
         ranks.push_back(Rank{static_cast<std::int32_t>(rank)});
       }
       for (const auto& [key, member_value] : group) {
         if (key == "name" || key == "ranks") continue;
         if (key != "size") return wrong("group {} has an unknown member \"{}\"; known: name, size, ranks", name, key);
-        HOCKET_TRY(const std::int64_t size, as_integer(member_value, fmt::format("the size of group {}", name), 0, std::numeric_limits<std::int32_t>::max()));
-        if (size != static_cast<std::int64_t>(ranks.size())) return wrong("group {}: size is {}, but it lists {} ranks", name, size, ranks.size());
+        HOCKET_TRY(const std::int64_t size, as_integer(member_value, fmt::format("the size of group {}", name), 0,
+                                                       std::numeric_limits<std::int32_t>::max()));
+        if (size != static_cast<std::int64_t>(ranks.size()))
+          return wrong("group {}: size is {}, but it lists {} ranks", name, size, ranks.size());
       }
       if (builder_->find_group(name)) return wrong("two groups are called {}", name);
       builder_->group(std::string(name), std::move(ranks));
@@ -217,13 +227,16 @@ class Reader {
       for (const auto& [key, value] : storage) {
         if (key == "id") {
           has_id = true;
-          HOCKET_TRY(const std::int64_t id, as_integer(value, what + ".id", 0, std::numeric_limits<std::int64_t>::max()));
-          if (id != static_cast<std::int64_t>(storages_.size())) return wrong("{}.id is {}, expected its position", what, id);
+          HOCKET_TRY(const std::int64_t id,
+                     as_integer(value, what + ".id", 0, std::numeric_limits<std::int64_t>::max()));
+          if (id != static_cast<std::int64_t>(storages_.size()))
+            return wrong("{}.id is {}, expected its position", what, id);
         } else if (key == "bytes") {
           HOCKET_TRY(record.bytes, size(value, what + ".bytes"));
         } else if (key == "alloc_by") {
           if (!value.is_null()) {
-            HOCKET_TRY(record.allocated_by, as_integer(value, what + ".alloc_by", 0, std::numeric_limits<std::int32_t>::max()));
+            HOCKET_TRY(record.allocated_by,
+                       as_integer(value, what + ".alloc_by", 0, std::numeric_limits<std::int32_t>::max()));
           }
         } else {
           return wrong("{} has an unknown member \"{}\"; known: id, bytes, alloc_by", what, key);
@@ -257,8 +270,10 @@ class Reader {
   }
 
   Result<NodeId> node_id(element value, std::string_view what) const {
-    HOCKET_TRY(const std::int64_t id, as_integer(value, what, std::numeric_limits<std::int64_t>::min(), std::numeric_limits<std::int64_t>::max()));
-    if (id < 0 || static_cast<std::size_t>(id) >= node_count_) return wrong("{} names node {}, but there are only nodes 0 to {}", what, id, node_count_ - 1);
+    HOCKET_TRY(const std::int64_t id, as_integer(value, what, std::numeric_limits<std::int64_t>::min(),
+                                                 std::numeric_limits<std::int64_t>::max()));
+    if (id < 0 || static_cast<std::size_t>(id) >= node_count_)
+      return wrong("{} names node {}, but there are only nodes 0 to {}", what, id, node_count_ - 1);
     return NodeId(static_cast<std::size_t>(id));
   }
 
@@ -268,7 +283,8 @@ class Reader {
       case element_type::NULL_VALUE: return Arg::none();
       case element_type::BOOL: return Arg::boolean(value.get_bool().value_unsafe());
       case element_type::INT64: return Arg::integer(value.get_int64().value_unsafe());
-      case element_type::UINT64: return wrong("an argument is {}, which does not fit in 64 bits", value.get_uint64().value_unsafe());
+      case element_type::UINT64:
+        return wrong("an argument is {}, which does not fit in 64 bits", value.get_uint64().value_unsafe());
       case element_type::DOUBLE: return Arg::real(value.get_double().value_unsafe());
       case element_type::STRING: return builder_->string(value.get_string().value_unsafe());
       case element_type::ARRAY: {
@@ -296,7 +312,8 @@ class Reader {
       if (key == "d") return dict(inner.get_object().value_unsafe(), depth);
       return labelled_text(key, inner.get_string().value_unsafe());
     }
-    if (mentions_a_node(value)) return wrong("an argument {} refers to a node in a way that is not known", simdjson::minify(value));
+    if (mentions_a_node(value))
+      return wrong("an argument {} refers to a node in a way that is not known", simdjson::minify(value));
     return builder_->text(ArgKind::json, simdjson::minify(value));
   }
 
@@ -357,9 +374,12 @@ class Reader {
       } else if (key == "device") {
         HOCKET_TRY(spec.device, as_string(inner, "out.device"));
       } else if (key == "storage") {
-        HOCKET_TRY(const std::int64_t storage, as_integer(inner, "out.storage", std::numeric_limits<std::int64_t>::min(), std::numeric_limits<std::int64_t>::max()));
+        HOCKET_TRY(const std::int64_t storage,
+                   as_integer(inner, "out.storage", std::numeric_limits<std::int64_t>::min(),
+                              std::numeric_limits<std::int64_t>::max()));
         if (storage < 0 || static_cast<std::size_t>(storage) >= storages_.size()) {
-          return wrong("out.storage is {}, but there are only storages 0 to {}", storage, static_cast<std::int64_t>(storages_.size()) - 1);
+          return wrong("out.storage is {}, but there are only storages 0 to {}", storage,
+                       static_cast<std::int64_t>(storages_.size()) - 1);
         }
         spec.storage_key = static_cast<std::uint64_t>(storage);
         FileStorage& record = storages_[static_cast<std::size_t>(storage)];
@@ -372,7 +392,8 @@ class Reader {
       }
     }
     if (!has_shape || !has_dtype) return wrong("out lacks its \"{}\"", has_shape ? "dtype" : "shape");
-    if (spec.strides && spec.strides->size() != spec.shape.size()) return wrong("out has {} sizes but {} strides", spec.shape.size(), spec.strides->size());
+    if (spec.strides && spec.strides->size() != spec.shape.size())
+      return wrong("out has {} sizes but {} strides", spec.shape.size(), spec.strides->size());
     return spec;
   }
 
@@ -381,13 +402,16 @@ class Reader {
     Collective result;
     HOCKET_TRY(const std::string_view kind, member_string(fields, "kind"));
     const auto known = collective_kind_from_name(kind);
-    if (!known) return wrong("coll.kind is \"{}\"; known: all_reduce, all_gather, reduce_scatter, all_to_all, broadcast, p2p", kind);
+    if (!known)
+      return wrong("coll.kind is \"{}\"; known: all_reduce, all_gather, reduce_scatter, all_to_all, broadcast, p2p",
+                   kind);
     result.kind = *known;
     HOCKET_TRY(const std::string_view group, member_string(fields, "group"));
     HOCKET_TRY(result.group, group_named(group));
     for (const auto& [key, inner] : fields) {
       if (key == "kind" || key == "group") continue;
-      if (key != "bytes_in" && key != "bytes_out") return wrong("coll has an unknown member \"{}\"; known: kind, group, bytes_in, bytes_out", key);
+      if (key != "bytes_in" && key != "bytes_out")
+        return wrong("coll has an unknown member \"{}\"; known: kind, group, bytes_in, bytes_out", key);
       HOCKET_TRY(const std::int64_t bytes, as_integer(inner, fmt::format("coll.{}", key), 0, max_bytes));
       (key == "bytes_in" ? result.bytes_in : result.bytes_out) = Bytes(bytes);
     }
@@ -412,8 +436,9 @@ class Reader {
       const FileStorage& storage = storages_[i];
       if (storage.first_node < 0) ++unused;
       else if (storage.allocated_by >= 0 && storage.allocated_by != storage.first_node) {
-        return wrong("storages[{}].alloc_by is {}, but node {} ({}) is the first whose result lies in it", i, storage.allocated_by,
-                     storage.first_node, graph.name(NodeId(static_cast<std::size_t>(storage.first_node))));
+        return wrong("storages[{}].alloc_by is {}, but node {} ({}) is the first whose result lies in it", i,
+                     storage.allocated_by, storage.first_node,
+                     graph.name(NodeId(static_cast<std::size_t>(storage.first_node))));
       }
     }
     if (unused > 0) log().debug("{} storages that no tensor lies in were left out", unused);
@@ -454,7 +479,8 @@ Status Reader::read_node(element value, std::size_t index) {
   for (const auto& [key, inner] : fields) {
     if (key == "id") {
       has_id = true;
-      HOCKET_TRY(const std::int64_t id, as_integer(inner, "id", std::numeric_limits<std::int64_t>::min(), std::numeric_limits<std::int64_t>::max()));
+      HOCKET_TRY(const std::int64_t id, as_integer(inner, "id", std::numeric_limits<std::int64_t>::min(),
+                                                   std::numeric_limits<std::int64_t>::max()));
       if (id != static_cast<std::int64_t>(index)) return wrong("id is {}, expected its position {}", id, index);
     } else {
       HOCKET_CHECK(read_member(key, inner));
@@ -507,12 +533,14 @@ Status Reader::check_inputs(element value) const {
   for (const element item : list) {
     HOCKET_TRY(const NodeId input, node_id(item, "in"));
     if (position >= inputs.size() || inputs[position] != input) {
-      return wrong("\"in\" has node {} at position {}, but the arguments refer to {}", input.value, position,
-                   position < inputs.size() ? fmt::format("node {} there", inputs[position].value) : std::string("fewer nodes"));
+      return wrong(
+          "\"in\" has node {} at position {}, but the arguments refer to {}", input.value, position,
+          position < inputs.size() ? fmt::format("node {} there", inputs[position].value) : std::string("fewer nodes"));
     }
     ++position;
   }
-  if (position != inputs.size()) return wrong("\"in\" lists {} nodes, but the arguments refer to {}", position, inputs.size());
+  if (position != inputs.size())
+    return wrong("\"in\" lists {} nodes, but the arguments refer to {}", position, inputs.size());
   return {};
 }
 
@@ -655,7 +683,8 @@ Result<Graph> read_graph_json(std::string_view text, const std::string& file, co
   simdjson::dom::parser parser;
   element root;
   const simdjson::padded_string padded(text);
-  if (const auto code = parser.parse(padded).get(root); code != simdjson::SUCCESS) return in_file(syntax_error(text, code));
+  if (const auto code = parser.parse(padded).get(root); code != simdjson::SUCCESS)
+    return in_file(syntax_error(text, code));
   auto graph = Reader(table).read(root);
   if (!graph) return in_file(std::move(graph).error());
   return graph;

@@ -38,7 +38,9 @@ void write_and_read_random_graphs(std::uint64_t first, std::uint64_t count) {
 }
 
 TEST(Json, of_random_graphs_reads_back_as_the_same) { write_and_read_random_graphs(0, 1500); }
-TEST(LongJson, of_random_graphs_reads_back_as_the_same) { write_and_read_random_graphs(1'000'000, 1500 * times_longer); }
+TEST(LongJson, of_random_graphs_reads_back_as_the_same) {
+  write_and_read_random_graphs(1'000'000, 1500 * times_longer);
+}
 
 TEST(Json, of_shipped_captures_reads_back_as_the_same) {
   for (const std::string& path : shipped_captures()) {
@@ -53,7 +55,8 @@ void compare_members(const nlohmann::json& before, const nlohmann::json& after, 
   for (const auto& [key, value] : before.items()) {
     ASSERT_TRUE(after.contains(key)) << where << " lost \"" << key << "\"";
     const bool compared_apart = key == "storages" || key == "nodes" || key == "out" || key == "groups";
-    ASSERT_TRUE(compared_apart || after[key] == value) << where << "." << key << ": " << value << " became " << after[key];
+    ASSERT_TRUE(compared_apart || after[key] == value)
+        << where << "." << key << ": " << value << " became " << after[key];
   }
 }
 
@@ -70,14 +73,16 @@ TEST(Json, keeps_every_member_of_a_capture) {
       compare_members(node, after["nodes"][i], fmt::format("node {}", i));
       ASSERT_EQ(node["out"].size(), after["nodes"][i]["out"].size());
       for (std::size_t k = 0; k < node["out"].size(); ++k) {
-        for (const char* key : {"shape", "dtype", "stride", "offset", "device"}) ASSERT_EQ(node["out"][k][key], after["nodes"][i]["out"][k][key]);
+        for (const char* key : {"shape", "dtype", "stride", "offset", "device"})
+          ASSERT_EQ(node["out"][k][key], after["nodes"][i]["out"][k][key]);
       }
     }
   }
 }
 
 TEST(Json, storages_are_numbered_in_the_order_of_their_first_appearance) {
-  const std::string text = R"({"schema": "commgraph/1", "name": "g", "groups": [], "storages": [{"id": 0, "bytes": 4}, {"id": 1, "bytes": 8}, {"id": 2, "bytes": 99}],
+  const std::string text =
+      R"({"schema": "commgraph/1", "name": "g", "groups": [], "storages": [{"id": 0, "bytes": 4}, {"id": 1, "bytes": 8}, {"id": 2, "bytes": 99}],
     "nodes": [{"id": 0, "name": "x", "kind": "placeholder", "out": [{"shape": [2], "dtype": "float32", "storage": 1}]},
               {"id": 1, "name": "y", "kind": "placeholder", "out": [{"shape": [1], "dtype": "float32", "storage": 0}]},
               {"id": 2, "name": "output", "kind": "output", "args": [{"n": 0}]}]})";
@@ -116,22 +121,27 @@ std::string with_argument(const std::string& argument) {
 }
 
 TEST(JsonErrors, name_line_and_column_of_broken_syntax) {
-  EXPECT_THAT(error_of("{\n  \"schema\": oops\n}"), HasSubstr("bad.json: not valid JSON: parse error at line 2, column 13"));
+  EXPECT_THAT(error_of("{\n  \"schema\": oops\n}"),
+              HasSubstr("bad.json: not valid JSON: parse error at line 2, column 13"));
   EXPECT_THAT(error_of(with_nodes("") + "{}"), StartsWith("bad.json: not valid JSON"));
 }
 
 TEST(JsonErrors, refuse_what_is_not_utf8) {
-  for (const char* bytes : {"\xff", "\xc3", "\xed\xa0\x80"}) EXPECT_THAT(error_of(with_argument("\"" + std::string(bytes) + "\"")), StartsWith("bad.json: not valid JSON"));
+  for (const char* bytes : {"\xff", "\xc3", "\xed\xa0\x80"})
+    EXPECT_THAT(error_of(with_argument("\"" + std::string(bytes) + "\"")), StartsWith("bad.json: not valid JSON"));
   EXPECT_THAT(error_of(with_argument(R"("\ud800")")), StartsWith("bad.json: not valid JSON"));
 }
 
 TEST(JsonErrors, refuse_deep_nesting_without_running_out_of_stack) {
   EXPECT_TRUE(read_graph_json(with_argument(std::string(60, '[') + std::string(60, ']')), "deep.json"));
   for (const std::size_t depth : {70U, 500U}) {
-    EXPECT_EQ(error_of(with_argument(std::string(depth, '[') + std::string(depth, ']'))), "bad.json: node 0 (y): an argument is nested more than 64 deep");
+    EXPECT_EQ(error_of(with_argument(std::string(depth, '[') + std::string(depth, ']'))),
+              "bad.json: node 0 (y): an argument is nested more than 64 deep");
   }
   for (const std::size_t depth : {2000U, 1'000'000U}) {
-    EXPECT_THAT(error_of(with_argument(std::string(depth, '[') + std::string(depth, ']'))), StartsWith("bad.json: not valid JSON")) << depth;
+    EXPECT_THAT(error_of(with_argument(std::string(depth, '[') + std::string(depth, ']'))),
+                StartsWith("bad.json: not valid JSON"))
+        << depth;
     EXPECT_THAT(error_of(std::string(depth, '[')), StartsWith("bad.json: not valid JSON")) << depth;
   }
 }
@@ -141,7 +151,8 @@ TEST(JsonErrors, refuse_numbers_that_fit_nowhere) {
   EXPECT_THAT(error_of(with_argument("1e999")), StartsWith("bad.json: not valid JSON"));
   EXPECT_THAT(error_of(with_argument("18446744073709551615")), HasSubstr("does not fit in 64 bits"));
   EXPECT_THAT(error_of(with_argument("-9223372036854775809")), StartsWith("bad.json: not valid JSON"));
-  const auto edges = read_graph_json(with_argument("-9223372036854775808, 9223372036854775807, 1e308, 5e-324"), "edges.json");
+  const auto edges =
+      read_graph_json(with_argument("-9223372036854775808, 9223372036854775807, 1e308, 5e-324"), "edges.json");
   ASSERT_TRUE(edges) << edges.error().to_string();
   must_survive(*edges);
 }
@@ -157,7 +168,8 @@ TEST(JsonErrors, are_found_at_every_place_where_a_file_is_cut_off) {
 
 // A member that is missing or of another kind is an error that names the node, or changes the graph, but never a crash.
 TEST(JsonErrors, a_graph_without_one_of_its_members_is_refused_or_still_survives) {
-  const auto whole = nlohmann::json::parse(write_graph_json(random_graph(9, {.operators = 10, .coalesced = true, .in_place = true})));
+  const auto whole =
+      nlohmann::json::parse(write_graph_json(random_graph(9, {.operators = 10, .coalesced = true, .in_place = true})));
   int refused = 0;
   const auto try_it = [&](const nlohmann::json& changed) {
     const auto graph = read_graph_json(changed.dump(), "changed.json");
@@ -174,7 +186,8 @@ TEST(JsonErrors, a_graph_without_one_of_its_members_is_refused_or_still_survives
       nlohmann::json without = whole;
       without["nodes"][i].erase(member.key());
       try_it(without);
-      for (const auto& other : {nlohmann::json(nullptr), nlohmann::json(-1), nlohmann::json("x"), nlohmann::json(nlohmann::json::array()), nlohmann::json(nlohmann::json::object())}) {
+      for (const auto& other : {nlohmann::json(nullptr), nlohmann::json(-1), nlohmann::json("x"),
+                                nlohmann::json(nlohmann::json::array()), nlohmann::json(nlohmann::json::object())}) {
         nlohmann::json changed = whole;
         changed["nodes"][i][member.key()] = other;
         try_it(changed);

@@ -18,7 +18,8 @@ void append_json_string(std::string& to, std::string_view text) {
       case '\r': to += "\\r"; break;
       case '\t': to += "\\t"; break;
       default:
-        if (static_cast<unsigned char>(c) < 0x20) fmt::format_to(std::back_inserter(to), "\\u{:04x}", static_cast<unsigned>(c));
+        if (static_cast<unsigned char>(c) < 0x20)
+          fmt::format_to(std::back_inserter(to), "\\u{:04x}", static_cast<unsigned>(c));
         else to += c;
     }
   }
@@ -174,7 +175,8 @@ class Writer {
       append_json_string(text_, graph_.op_name(id));
     }
     ids("in", graph_.inputs(id));
-    if (node.kind == NodeKind::op || node.kind == NodeKind::output || node.args.count > 0 || node.keywords.count > 0) arguments(id);
+    if (node.kind == NodeKind::op || node.kind == NodeKind::output || node.args.count > 0 || node.keywords.count > 0)
+      arguments(id);
     outputs(id);
     if (node.multi) text_ += ",\"multi\":true";
     if (node.view_of.valid()) number("view_of", node.view_of.value);
@@ -206,7 +208,8 @@ class Writer {
     for (std::size_t i = 0; i < args.size(); ++i) {
       if (i > 0) text_ += ',';
       // where an operator takes its group, captures have the bare name
-      if (static_cast<int>(i) == group_arg && args[i].is(ArgKind::group)) append_json_string(text_, graph_.group(args[i].as_group()).name);
+      if (static_cast<int>(i) == group_arg && args[i].is(ArgKind::group))
+        append_json_string(text_, graph_.group(args[i].as_group()).name);
       else arg(args[i]);
     }
     text_ += ']';

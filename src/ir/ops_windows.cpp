@@ -138,7 +138,7 @@ Result<double> convolution_backward_flops(const Call& call, std::span<const Type
   if (grad.shape.size() < 2 || input.shape.size() < 2 || weight.shape.size() < 2) return 0;
   const Dims spatial_weight = weight.shape.subspan(2);
   double flops = 0;
-  if (mask.size() > 0 && mask[0])
+  if (!mask.empty() && mask[0])
     flops += filter_flops(weight.shape, grad.shape[0], (transposed ? input : grad).shape.subspan(2));
   if (mask.size() > 1 && mask[1]) {
     const TypeView& signal = transposed ? grad : input;

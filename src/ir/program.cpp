@@ -23,21 +23,27 @@ TypeView Program::type(OperandId id) const {
   return view;
 }
 
-ProgramBuilder::ProgramBuilder(std::string name, const OpTable& table) : tables_(program_, table) { program_.name_ = std::move(name); }
+ProgramBuilder::ProgramBuilder(std::string name, const OpTable& table) : tables_(program_, table) {
+  program_.name_ = std::move(name);
+}
 
-BufferId ProgramBuilder::buffer(std::string_view name, Home home, Dim bytes, GroupId group, std::string_view device, std::int64_t placed_at) {
-  program_.buffers_.push_back({program_.pool_.strings.add(name), home, group, tables_.device(device), bytes, placed_at});
+BufferId ProgramBuilder::buffer(std::string_view name, Home home, Dim bytes, GroupId group, std::string_view device,
+                                std::int64_t placed_at) {
+  program_.buffers_.push_back(
+      {program_.pool_.strings.add(name), home, group, tables_.device(device), bytes, placed_at});
   return BufferId(program_.buffers_.size() - 1);
 }
 
-Result<OperandId> ProgramBuilder::operand(BufferId buffer, Dtype dtype, Dims shape, std::optional<Dims> strides, Dim offset) {
+Result<OperandId> ProgramBuilder::operand(BufferId buffer, Dtype dtype, Dims shape, std::optional<Dims> strides,
+                                          Dim offset) {
   std::optional<Strides> dense;
   if (!strides) {
     dense = contiguous_strides(shape, program_.symbols_);
     if (!dense) return fail(ErrorKind::input, "sizes whose product has no representation; give the strides");
     strides = dense->dims;
   }
-  if (strides->size() != shape.size()) return fail(ErrorKind::input, "{} sizes but {} strides", shape.size(), strides->size());
+  if (strides->size() != shape.size())
+    return fail(ErrorKind::input, "{} sizes but {} strides", shape.size(), strides->size());
   program_.operands_.push_back({buffer, tables_.type(dtype, shape, *strides), offset});
   return OperandId(program_.operands_.size() - 1);
 }
@@ -63,7 +69,8 @@ StepId ProgramBuilder::step(const StepSpec& spec) {
     const auto note = [&](const Arg& value) { lists.push_back(value.as_operand()); };
     for (const Arg& arg : spec.args) program_.pool_.for_each_value(arg, note);
     for (const Keyword& keyword : spec.keywords) {
-      const bool only_written = row != nullptr && row->effects.mutates_out && program_.pool_.strings[keyword.key] == "out";
+      const bool only_written =
+          row != nullptr && row->effects.mutates_out && program_.pool_.strings[keyword.key] == "out";
       if (!only_written) program_.pool_.for_each_value(keyword.value, note);
     }
   }
@@ -78,7 +85,8 @@ StepId ProgramBuilder::step(const StepSpec& spec) {
     const auto position = static_cast<std::size_t>(row->effects.comm->group_arg);
     if (position < spec.args.size() && spec.args[position].is(ArgKind::group)) {
       collective = Collective{row->effects.comm->kind, spec.args[position].as_group(), Bytes(), Bytes()};
-      for (std::uint32_t i = 0; i < step.reads.count; ++i) collective->bytes_in += tensor_bytes(program_.type(lists[step.reads.begin + i]));
+      for (std::uint32_t i = 0; i < step.reads.count; ++i)
+        collective->bytes_in += tensor_bytes(program_.type(lists[step.reads.begin + i]));
       for (const OperandId written : spec.writes) collective->bytes_out += tensor_bytes(program_.type(written));
     }
   }
@@ -90,11 +98,14 @@ StepId ProgramBuilder::step(const StepSpec& spec) {
   return StepId(program_.steps_.size() - 1);
 }
 
-void ProgramBuilder::results(std::span<const OperandId> operands) { program_.results_.assign(operands.begin(), operands.end()); }
+void ProgramBuilder::results(std::span<const OperandId> operands) {
+  program_.results_.assign(operands.begin(), operands.end());
+}
 
 Result<Program> ProgramBuilder::finish() {
   for (const Operand& operand : program_.operands_) {
-    if (operand.buffer.index() >= program_.buffers_.size()) return fail(ErrorKind::internal, "an operand of a buffer that does not exist");
+    if (operand.buffer.index() >= program_.buffers_.size())
+      return fail(ErrorKind::internal, "an operand of a buffer that does not exist");
   }
   for (const Step& step : program_.steps_) {
     if (step.waits_for.valid() && step.waits_for.index() >= program_.size()) {
@@ -202,7 +213,9 @@ class Walk {
     } else {
       sink_.number(-1);
     }
-    for (const std::int64_t fact : {step.measured.picoseconds, step.measured.flops, step.measured.read, step.measured.written}) sink_.number(fact);
+    for (const std::int64_t fact :
+         {step.measured.picoseconds, step.measured.flops, step.measured.read, step.measured.written})
+      sink_.number(fact);
   }
 
   const Program& program_;

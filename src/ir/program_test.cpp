@@ -77,7 +77,8 @@ TEST(ProgramBuilder, does_not_count_an_out_argument_as_read) {
       step "gather" = _c10d_functional.all_gather_into_tensor_out(%x f32[4], 2, @dp, out=%o f32[8]) writes (%o f32[8])
       step "wait" = _c10d_functional.wait_tensor(%o f32[8]) writes () {waits_for="gather"}
       return (%o f32[8])
-    })", "test");
+    })",
+                                     "test");
   ASSERT_TRUE(program) << program.error().to_string();
   EXPECT_EQ(program->reads(StepId(0)).size(), 1U);
   EXPECT_EQ(program->collective(StepId(0))->bytes_in, Bytes(16));
@@ -106,17 +107,21 @@ TEST(ProgramBuilder, refuses_strides_that_are_not_as_many_as_the_sizes) {
   const BufferId buffer = builder.buffer("x", Home::input, 16);
   const std::vector<Dim> shape = {2, 2};
   const std::vector<Dim> strides = {1};
-  EXPECT_THAT(builder.operand(buffer, Dtype::f32, shape, Dims(strides)).error().message, HasSubstr("2 sizes but 1 strides"));
+  EXPECT_THAT(builder.operand(buffer, Dtype::f32, shape, Dims(strides)).error().message,
+              HasSubstr("2 sizes but 1 strides"));
 }
 
 TEST(Home, is_found_by_its_name) {
-  for (const Home home : {Home::input, Home::constant, Home::arena, Home::symmetric}) EXPECT_EQ(home_from_name(name_of(home)), home);
+  for (const Home home : {Home::input, Home::constant, Home::arena, Home::symmetric})
+    EXPECT_EQ(home_from_name(name_of(home)), home);
   EXPECT_FALSE(home_from_name("heap"));
 }
 
 // ---------------------------------------------------------------- equality and digest
 
-TEST(ProgramDigest, is_the_same_on_every_machine) { EXPECT_EQ(example_program().digest().to_string(), "a09cea7a493e42b12813c3ee3e2650b1"); }
+TEST(ProgramDigest, is_the_same_on_every_machine) {
+  EXPECT_EQ(example_program().digest().to_string(), "a09cea7a493e42b12813c3ee3e2650b1");
+}
 
 struct Change {
   const char* what;

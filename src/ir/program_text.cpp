@@ -12,7 +12,8 @@ namespace {
 
 class ProgramPrinter final : public TextPrinter {
  public:
-  ProgramPrinter(const Program& program, const PrintOptions& options) : TextPrinter(program, options.facts), program_(program) {}
+  ProgramPrinter(const Program& program, const PrintOptions& options)
+      : TextPrinter(program, options.facts), program_(program) {}
 
   std::string print() {
     text_ += "program ";
@@ -93,7 +94,8 @@ class ProgramPrinter final : public TextPrinter {
 
 class ProgramParser final : public TextParser {
  public:
-  ProgramParser(std::string_view text, const std::string& file, const OpTable& table) : TextParser(text, file), table_(table) {}
+  ProgramParser(std::string_view text, const std::string& file, const OpTable& table)
+      : TextParser(text, file), table_(table) {}
 
   Result<Program> parse() {
     HOCKET_CHECK(expect("program", "at the beginning"));
@@ -134,7 +136,8 @@ class ProgramParser final : public TextParser {
       if (after_step && at(TokenKind::string)) {
         auto text = unescape(word());
         if (!text) return wrong(text.error().message);
-        if (!steps_.try_emplace(*text, StepId(count)).second) return wrong(fmt::format("two steps are called \"{}\"", *text));
+        if (!steps_.try_emplace(*text, StepId(count)).second)
+          return wrong(fmt::format("two steps are called \"{}\"", *text));
         ++count;
       }
       after_step = depth == 1 && at("step");
@@ -171,7 +174,8 @@ class ProgramParser final : public TextParser {
       HOCKET_TRY(device, string("a device"));
     }
     const BufferId id = builder_->buffer(own_name, *home, bytes, its_group, device, placed_at);
-    if (!buffers_.try_emplace(own_name, id).second) return wrong_at(place, fmt::format("buffer %{} is declared twice", own_name));
+    if (!buffers_.try_emplace(own_name, id).second)
+      return wrong_at(place, fmt::format("buffer %{} is declared twice", own_name));
     return {};
   }
 
@@ -260,7 +264,8 @@ class ProgramParser final : public TextParser {
     } else if (key == "int") {
       HOCKET_TRY(spec.integer, integer("an integer"));
     } else {
-      return wrong_at(place, fmt::format("unknown fact '{}'; known: est, flops, read, written, gemm, waits_for, coll, int", key));
+      return wrong_at(
+          place, fmt::format("unknown fact '{}'; known: est, flops, read, written, gemm, waits_for, coll, int", key));
     }
     return {};
   }
@@ -273,10 +278,13 @@ class ProgramParser final : public TextParser {
 
 }  // namespace
 
-std::string print(const Program& program, const PrintOptions& options) { return ProgramPrinter(program, options).print(); }
+std::string print(const Program& program, const PrintOptions& options) {
+  return ProgramPrinter(program, options).print();
+}
 
 Result<Program> parse_program(std::string_view text, const std::string& file, const OpTable& table) {
-  if (!simdjson::validate_utf8(text.data(), text.size())) return fail(Error{ErrorKind::input, "not UTF-8; program text is UTF-8", file});
+  if (!simdjson::validate_utf8(text.data(), text.size()))
+    return fail(Error{ErrorKind::input, "not UTF-8; program text is UTF-8", file});
   return ProgramParser(text, file, table).parse();
 }
 

@@ -27,7 +27,9 @@ void print_and_parse_random_programs(std::uint64_t first, std::uint64_t count) {
 }
 
 TEST(ProgramText, of_random_programs_parses_back_to_the_same) { print_and_parse_random_programs(0, 2000); }
-TEST(LongProgramText, of_random_programs_parses_back_to_the_same) { print_and_parse_random_programs(1'000'000, 2000 * times_longer); }
+TEST(LongProgramText, of_random_programs_parses_back_to_the_same) {
+  print_and_parse_random_programs(1'000'000, 2000 * times_longer);
+}
 
 TEST(ProgramText, that_is_cut_off_is_an_error_at_every_place) {
   const std::string text = print(random_program(3, {.steps = 8, .placed = true, .odd_names = true}));
@@ -40,7 +42,8 @@ TEST(ProgramText, that_is_cut_off_is_an_error_at_every_place) {
 }
 
 TEST(ProgramText, that_is_not_utf8_is_refused) {
-  EXPECT_EQ(parse_program("program @p { buffer %\"\xff\" = arena bytes 4 return () }", "bad.hk").error().to_string(), "bad.hk: not UTF-8; program text is UTF-8");
+  EXPECT_EQ(parse_program("program @p { buffer %\"\xff\" = arena bytes 4 return () }", "bad.hk").error().to_string(),
+            "bad.hk: not UTF-8; program text is UTF-8");
 }
 
 TEST(ProgramText, symbolic_sizes_survive) {
@@ -49,7 +52,8 @@ TEST(ProgramText, symbolic_sizes_survive) {
       buffer %y = arena bytes s0*4
       step "relu" = aten.relu(%x f32[s0]) writes (%y f32[s0])
       return (%y f32[s0])
-    })", "test");
+    })",
+                                     "test");
   ASSERT_TRUE(program) << program.error().to_string();
   const auto again = parse_program(print(*program), "again");
   ASSERT_TRUE(again) << again.error().to_string();

@@ -128,7 +128,9 @@ void measure_memory(const Graph& graph, GraphStats& stats) {
   }
 }
 
-std::string counted(std::size_t count, std::string_view what) { return fmt::format("{} {}{}", count, what, count == 1 ? "" : "s"); }
+std::string counted(std::size_t count, std::string_view what) {
+  return fmt::format("{} {}{}", count, what, count == 1 ? "" : "s");
+}
 
 }  // namespace
 
@@ -145,33 +147,41 @@ GraphStats stats_of(const Graph& graph) {
 
 std::string summary(const GraphStats& stats) {
   std::string text;
-  const auto line = [&](std::string_view label, std::string value) { text += fmt::format("  {:<16}{}\n", label, value); };
+  const auto line = [&](std::string_view label, std::string value) {
+    text += fmt::format("  {:<16}{}\n", label, value);
+  };
   text += fmt::format("{}\n", stats.name);
-  line("nodes", fmt::format("{} ({}, {}, {})", stats.nodes, counted(stats.inputs, "input"), counted(stats.ops, "operator"), counted(stats.outputs, "result")));
-  line("operators", fmt::format("{} matmul-like, {}, {}, {}, {}", stats.gemms, counted(stats.views, "view"), counted(stats.mutations, "mutation"),
-                                counted(stats.collectives, "collective"), counted(stats.waits, "wait")));
+  line("nodes", fmt::format("{} ({}, {}, {})", stats.nodes, counted(stats.inputs, "input"),
+                            counted(stats.ops, "operator"), counted(stats.outputs, "result")));
+  line("operators", fmt::format("{} matmul-like, {}, {}, {}, {}", stats.gemms, counted(stats.views, "view"),
+                                counted(stats.mutations, "mutation"), counted(stats.collectives, "collective"),
+                                counted(stats.waits, "wait")));
   if (stats.opaque > 0) {
     std::string names;
-    for (const auto& [name, count] : stats.opaque_ops) names += fmt::format("{}{} ×{}", names.empty() ? "" : ", ", name, count);
+    for (const auto& [name, count] : stats.opaque_ops)
+      names += fmt::format("{}{} ×{}", names.empty() ? "" : ", ", name, count);
     line("opaque", fmt::format("{} operators that the table does not know: {}", stats.opaque, names));
   }
-  if (stats.symbolic > 0) line("symbolic", fmt::format("{} tensors with a symbolic size, counted as 0 bytes", stats.symbolic));
+  if (stats.symbolic > 0)
+    line("symbolic", fmt::format("{} tensors with a symbolic size, counted as 0 bytes", stats.symbolic));
   const bool timed = stats.compute.picoseconds > 0 || stats.communicate.picoseconds > 0;
   if (timed) {
     line("compute", to_string(stats.compute));
     line("communication", to_string(stats.communicate));
     line("critical path", to_string(stats.critical_path));
-    if (stats.without_estimate > 0) line("", fmt::format("{} without an estimate count as 0", counted(stats.without_estimate, "operator")));
+    if (stats.without_estimate > 0)
+      line("", fmt::format("{} without an estimate count as 0", counted(stats.without_estimate, "operator")));
   } else {
     line("times", "not known: no operator has an estimate");
   }
   line("inputs", to_string(stats.input_bytes));
   line("peak memory", fmt::format("{}{}", to_string(stats.peak), stats.peak_at.empty() ? "" : " at " + stats.peak_at));
   if (!stats.communication.empty()) {
-    text += fmt::format("\n  {:<10} {:>6}  {:<15} {:>6} {:>12} {:>12}{}\n", "group", "ranks", "collective", "count", "in", "out", timed ? "         time" : "");
+    text += fmt::format("\n  {:<10} {:>6}  {:<15} {:>6} {:>12} {:>12}{}\n", "group", "ranks", "collective", "count",
+                        "in", "out", timed ? "         time" : "");
     for (const auto& entry : stats.communication) {
-      text += fmt::format("  {:<10} {:>6}  {:<15} {:>6} {:>12} {:>12}", "@" + entry.group, entry.ranks, name_of(entry.kind), entry.count,
-                          to_string(entry.bytes_in), to_string(entry.bytes_out));
+      text += fmt::format("  {:<10} {:>6}  {:<15} {:>6} {:>12} {:>12}", "@" + entry.group, entry.ranks,
+                          name_of(entry.kind), entry.count, to_string(entry.bytes_in), to_string(entry.bytes_out));
       text += timed ? fmt::format(" {:>12}\n", to_string(entry.time)) : "\n";
     }
   }
@@ -181,15 +191,35 @@ std::string summary(const GraphStats& stats) {
 std::string stats_json(const GraphStats& stats) {
   nlohmann::ordered_json communication = nlohmann::ordered_json::array();
   for (const auto& entry : stats.communication) {
-    communication.push_back({{"group", entry.group}, {"ranks", entry.ranks}, {"kind", name_of(entry.kind)}, {"count", entry.count},
-                             {"bytes_in", entry.bytes_in.count}, {"bytes_out", entry.bytes_out.count}, {"ms", entry.time.ms()}});
+    communication.push_back({{"group", entry.group},
+                             {"ranks", entry.ranks},
+                             {"kind", name_of(entry.kind)},
+                             {"count", entry.count},
+                             {"bytes_in", entry.bytes_in.count},
+                             {"bytes_out", entry.bytes_out.count},
+                             {"ms", entry.time.ms()}});
   }
-  const nlohmann::ordered_json json = {
-      {"name", stats.name}, {"nodes", stats.nodes}, {"inputs", stats.inputs}, {"ops", stats.ops}, {"outputs", stats.outputs}, {"views", stats.views},
-      {"gemms", stats.gemms}, {"mutations", stats.mutations}, {"waits", stats.waits}, {"collectives", stats.collectives}, {"opaque", stats.opaque},
-      {"opaque_ops", stats.opaque_ops}, {"symbolic", stats.symbolic}, {"without_estimate", stats.without_estimate}, {"compute_ms", stats.compute.ms()},
-      {"communication_ms", stats.communicate.ms()}, {"critical_path_ms", stats.critical_path.ms()}, {"input_bytes", stats.input_bytes.count},
-      {"peak_bytes", stats.peak.count}, {"peak_at", stats.peak_at}, {"communication", communication}};
+  const nlohmann::ordered_json json = {{"name", stats.name},
+                                       {"nodes", stats.nodes},
+                                       {"inputs", stats.inputs},
+                                       {"ops", stats.ops},
+                                       {"outputs", stats.outputs},
+                                       {"views", stats.views},
+                                       {"gemms", stats.gemms},
+                                       {"mutations", stats.mutations},
+                                       {"waits", stats.waits},
+                                       {"collectives", stats.collectives},
+                                       {"opaque", stats.opaque},
+                                       {"opaque_ops", stats.opaque_ops},
+                                       {"symbolic", stats.symbolic},
+                                       {"without_estimate", stats.without_estimate},
+                                       {"compute_ms", stats.compute.ms()},
+                                       {"communication_ms", stats.communicate.ms()},
+                                       {"critical_path_ms", stats.critical_path.ms()},
+                                       {"input_bytes", stats.input_bytes.count},
+                                       {"peak_bytes", stats.peak.count},
+                                       {"peak_at", stats.peak_at},
+                                       {"communication", communication}};
   return json.dump();
 }
 

@@ -135,7 +135,8 @@ TEST(Stats, what_a_collective_reads_lives_until_its_wait) {
 }
 
 TEST(Stats, are_written_as_one_json_object) {
-  const auto json = nlohmann::json::parse(stats_json(stats_of(random_graph(1, {.shape = GraphShape::fsdp, .odd_names = true}))));
+  const auto json =
+      nlohmann::json::parse(stats_json(stats_of(random_graph(1, {.shape = GraphShape::fsdp, .odd_names = true}))));
   EXPECT_EQ(json["name"], "fsdp_1");
   EXPECT_EQ(json["collectives"], json["waits"]);
   EXPECT_EQ(json["communication"].size(), 2U);
@@ -153,8 +154,11 @@ TEST(Stats, summary_names_what_matters) {
 
 TEST(Table, has_a_row_for_each_node_or_step_up_to_the_limit) {
   const Graph graph = random_graph(5);
-  const auto lines = [](const std::string& text) { return static_cast<std::size_t>(std::count(text.begin(), text.end(), '\n')); };
-  EXPECT_EQ(lines(table_of(random_graph(2, {.shape = GraphShape::ddp}))), 1 + random_graph(2, {.shape = GraphShape::ddp}).size());
+  const auto lines = [](const std::string& text) {
+    return static_cast<std::size_t>(std::count(text.begin(), text.end(), '\n'));
+  };
+  EXPECT_EQ(lines(table_of(random_graph(2, {.shape = GraphShape::ddp}))),
+            1 + random_graph(2, {.shape = GraphShape::ddp}).size());
   EXPECT_THAT(table_of(graph, 3), HasSubstr("more nodes"));
   EXPECT_EQ(lines(table_of(graph, 3)), 1 + 3 + 1U);
   const Program program = random_program(5, {});

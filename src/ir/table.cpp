@@ -20,11 +20,13 @@ struct Row {
 };
 
 std::string header() {
-  return fmt::format("{:>6}  {:<28} {:<34} {:<26} {:>11} {:>11}  {}\n", "#", "name", "operator", "result", "bytes", "time", "notes");
+  return fmt::format("{:>6}  {:<28} {:<34} {:<26} {:>11} {:>11}  {}\n", "#", "name", "operator", "result", "bytes",
+                     "time", "notes");
 }
 
 std::string line(const Row& row) {
-  std::string text = fmt::format("{:>6}  {:<28} {:<34} {:<26} {:>11} {:>11}  {}", row.number, cut(row.name, 28), cut(row.op, 34), cut(row.type, 26), row.bytes, row.time, row.notes);
+  std::string text = fmt::format("{:>6}  {:<28} {:<34} {:<26} {:>11} {:>11}  {}", row.number, cut(row.name, 28),
+                                 cut(row.op, 34), cut(row.type, 26), row.bytes, row.time, row.notes);
   text.erase(text.find_last_not_of(' ') + 1);
   return text + "\n";
 }
@@ -39,7 +41,8 @@ Row row_of(const Graph& graph, NodeId id) {
   Row row;
   row.number = id.index();
   row.name = graph.name(id);
-  row.op = node.kind == NodeKind::op ? std::string(short_op_name(graph.op_name(id)).value_or(graph.op_name(id))) : std::string(kinds[static_cast<std::size_t>(node.kind)]);
+  row.op = node.kind == NodeKind::op ? std::string(short_op_name(graph.op_name(id)).value_or(graph.op_name(id)))
+                                     : std::string(kinds[static_cast<std::size_t>(node.kind)]);
   Bytes bytes;
   const auto outputs = graph.outputs(id);
   for (const Output& output : outputs) bytes += tensor_bytes(graph.type(output));
@@ -48,7 +51,8 @@ Row row_of(const Graph& graph, NodeId id) {
   else if (node.has_integer) row.type = fmt::format("int = {}", node.integer);
   if (!outputs.empty() && !node.view_of.valid()) row.bytes = to_string(bytes);
   if (const auto time = graph.estimate(id); time && time->picoseconds > 0) row.time = to_string(*time);
-  if (const Collective* collective = graph.collective(id)) row.notes = fmt::format("{} on @{}", name_of(collective->kind), graph.group(collective->group).name);
+  if (const Collective* collective = graph.collective(id))
+    row.notes = fmt::format("{} on @{}", name_of(collective->kind), graph.group(collective->group).name);
   else if (node.wait_of.valid()) row.notes = fmt::format("waits for {}", graph.name(node.wait_of));
   else if (node.mutates.count > 0) row.notes = fmt::format("writes {}", graph.name(graph.mutates(id)[0]));
   else if (node.view_of.valid()) row.notes = fmt::format("view of {}", graph.name(node.view_of));
@@ -71,7 +75,8 @@ Row row_of(const Program& program, StepId id) {
     row.notes = fmt::format("%{} ({})", program.name(program.operand(writes[0]).buffer), name_of(buffer.home));
   }
   if (const auto time = program.estimate(id); time && time->picoseconds > 0) row.time = to_string(*time);
-  if (const Collective* collective = program.collective(id)) row.notes += fmt::format(" {} on @{}", name_of(collective->kind), program.group(collective->group).name);
+  if (const Collective* collective = program.collective(id))
+    row.notes += fmt::format(" {} on @{}", name_of(collective->kind), program.group(collective->group).name);
   if (step.waits_for.valid()) row.notes += fmt::format(" waits for {}", program.name(step.waits_for));
   return row;
 }

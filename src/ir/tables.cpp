@@ -23,9 +23,11 @@ TypeId TablesBuilder::type(Dtype dtype, Dims shape, Dims strides) {
   std::vector<TypeId>& candidates = type_index_[hash];
   for (const TypeId candidate : candidates) {
     const TypeView known = tables_.type(candidate);
-    if (known.dtype == dtype && std::ranges::equal(known.shape, shape) && std::ranges::equal(known.strides, strides)) return candidate;
+    if (known.dtype == dtype && std::ranges::equal(known.shape, shape) && std::ranges::equal(known.strides, strides))
+      return candidate;
   }
-  tables_.types_.push_back({dtype, static_cast<std::uint32_t>(shape.size()), static_cast<std::uint32_t>(tables_.dims_.size())});
+  tables_.types_.push_back(
+      {dtype, static_cast<std::uint32_t>(shape.size()), static_cast<std::uint32_t>(tables_.dims_.size())});
   tables_.dims_.insert(tables_.dims_.end(), shape.begin(), shape.end());
   tables_.dims_.insert(tables_.dims_.end(), strides.begin(), strides.end());
   candidates.emplace_back(tables_.types_.size() - 1);

@@ -141,7 +141,9 @@ Result<std::string> unescape(std::string_view quoted) {
       continue;
     }
     auto code = body[i] == 'u' ? hex4(body, i + 1) : std::nullopt;
-    if (!code) return fail(ErrorKind::input, "unknown escape \\{} in a string; known: \\\" \\\\ \\/ \\n \\r \\t \\b \\f \\uXXXX", body[i]);
+    if (!code)
+      return fail(ErrorKind::input, "unknown escape \\{} in a string; known: \\\" \\\\ \\/ \\n \\r \\t \\b \\f \\uXXXX",
+                  body[i]);
     i += 4;
     if (is_high_surrogate(*code) && body.substr(i + 1, 2) == "\\u") {
       if (const auto low = hex4(body, i + 3); low && is_low_surrogate(*low)) {
@@ -149,7 +151,8 @@ Result<std::string> unescape(std::string_view quoted) {
         i += 6;
       }
     }
-    if (is_high_surrogate(*code) || is_low_surrogate(*code)) return fail(ErrorKind::input, "half of a surrogate pair in a string");
+    if (is_high_surrogate(*code) || is_low_surrogate(*code))
+      return fail(ErrorKind::input, "half of a surrogate pair in a string");
     append_utf8(result, *code);
   }
   return result;
@@ -175,7 +178,9 @@ Error error_at(std::string_view text, std::size_t offset, const std::string& fil
   const std::size_t line_end = std::min(text.find('\n', offset), text.size());
   // Of a long line only the surroundings are shown, cut between characters.
   constexpr std::size_t context = 60;
-  const auto is_inside_character = [&](std::size_t at) { return at < text.size() && (static_cast<unsigned char>(text[at]) & 0xc0) == 0x80; };
+  const auto is_inside_character = [&](std::size_t at) {
+    return at < text.size() && (static_cast<unsigned char>(text[at]) & 0xc0) == 0x80;
+  };
   std::size_t begin = std::max(line_begin, offset > context ? offset - context : 0);
   while (begin < offset && is_inside_character(begin)) ++begin;
   std::size_t end = std::min(line_end, offset + context);

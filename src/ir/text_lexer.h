@@ -11,13 +11,13 @@ namespace hocket {
 
 enum class TokenKind : std::uint8_t {
   end,
-  word,       // aten.mm, f32, true
-  integer,    // -12
-  real,       // 1.5e-3, inf is a word
-  string,     // "text", still with its quotes and escapes
-  value,      // %name or %"any name"
-  global,     // @name or @"any name"
-  symbol,     // one of ( ) [ ] { } , : = # * + and ->
+  word,     // aten.mm, f32, true
+  integer,  // -12
+  real,     // 1.5e-3, inf is a word
+  string,   // "text", still with its quotes and escapes
+  value,    // %name or %"any name"
+  global,   // @name or @"any name"
+  symbol,   // one of ( ) [ ] { } , : = # * + and ->
   bad,
 };
 

@@ -74,7 +74,8 @@ Result<Dim> TextParser::dim() {
     // in s0-8 the lexer takes -8 for a number
   } while (accept("*") || accept("+") || accept("-") || (at(TokenKind::integer) && word()[0] == '-'));
   const std::string_view text = lexer_.text().substr(begin, last_end_ - begin);
-  if (const auto value = number_from<std::int64_t>(text); value && *value >= 0 && *value <= Dim::max) return Dim(*value);
+  if (const auto value = number_from<std::int64_t>(text); value && *value >= 0 && *value <= Dim::max)
+    return Dim(*value);
   auto parsed = tables().symbols().parse(text);
   if (!parsed) return wrong_at(begin, parsed.error().message);
   return *parsed;
@@ -167,7 +168,10 @@ Result<Arg> TextParser::word_arg(int) {
     HOCKET_CHECK(expect(")", "after JSON"));
     return Arg::text(ArgKind::json, tables().pool().strings.add(raw));
   }
-  const ArgKind kind = text == "device" ? ArgKind::device : text == "layout" ? ArgKind::layout : text == "memory_format" ? ArgKind::memory_format : ArgKind::none;
+  const ArgKind kind = text == "device"          ? ArgKind::device
+                       : text == "layout"        ? ArgKind::layout
+                       : text == "memory_format" ? ArgKind::memory_format
+                                                 : ArgKind::none;
   if (kind != ArgKind::none) {
     take();
     HOCKET_CHECK(expect("(", fmt::format("after {}", text)));
@@ -175,11 +179,13 @@ Result<Arg> TextParser::word_arg(int) {
     HOCKET_CHECK(expect(")", "after a name"));
     return Arg::text(kind, tables().pool().strings.add(value));
   }
-  return wrong_at(place, fmt::format("'{}' is no argument; a value is written %{}, a string \"{}\"", text.substr(0, 60), text.substr(0, 60), text.substr(0, 60)));
+  return wrong_at(place, fmt::format("'{}' is no argument; a value is written %{}, a string \"{}\"", text.substr(0, 60),
+                                     text.substr(0, 60), text.substr(0, 60)));
 }
 
 Result<Arg> TextParser::arg(int depth) {
-  if (depth > ArgPool::max_depth) return wrong(fmt::format("an argument is nested more than {} deep", ArgPool::max_depth));
+  if (depth > ArgPool::max_depth)
+    return wrong(fmt::format("an argument is nested more than {} deep", ArgPool::max_depth));
   switch (token_.kind) {
     case TokenKind::integer:
     case TokenKind::real: return number_arg();
@@ -264,7 +270,8 @@ Result<std::string> TextParser::json() {
   simdjson::dom::element value;
   auto code = parser.allocate(raw.size(), most_nested);
   if (code == simdjson::SUCCESS) code = parser.parse(raw).get(value);
-  if (code != simdjson::SUCCESS) return wrong_at(begin, fmt::format("not valid JSON: {}", simdjson::error_message(code)));
+  if (code != simdjson::SUCCESS)
+    return wrong_at(begin, fmt::format("not valid JSON: {}", simdjson::error_message(code)));
   return simdjson::minify(value);
 }
 
@@ -287,7 +294,8 @@ Status TextParser::group() {
   const auto rank = [&]() -> Result<std::int64_t> {
     const std::size_t where = token_.begin;
     HOCKET_TRY(const std::int64_t value, integer("a rank"));
-    if (value < 0 || value > std::numeric_limits<std::int32_t>::max()) return wrong_at(where, fmt::format("{} is no rank", value));
+    if (value < 0 || value > std::numeric_limits<std::int32_t>::max())
+      return wrong_at(where, fmt::format("{} is no rank", value));
     return value;
   };
   if (!at("]")) {
@@ -299,8 +307,10 @@ Status TextParser::group() {
       if (accept(":")) {
         HOCKET_TRY(step, rank());
       }
-      if (step < 1 || last < first || static_cast<std::size_t>((last - first) / step) > max_group) return wrong_at(where, "not a range of ranks");
-      for (std::int64_t at_rank = first; at_rank < last; at_rank += step) group.ranks.push_back(Rank{static_cast<std::int32_t>(at_rank)});
+      if (step < 1 || last < first || static_cast<std::size_t>((last - first) / step) > max_group)
+        return wrong_at(where, "not a range of ranks");
+      for (std::int64_t at_rank = first; at_rank < last; at_rank += step)
+        group.ranks.push_back(Rank{static_cast<std::int32_t>(at_rank)});
     } else {
       group.ranks.push_back(Rank{static_cast<std::int32_t>(first)});
       while (accept(",")) {
@@ -316,9 +326,11 @@ Status TextParser::group() {
 
 // Exact: whole milliseconds and up to nine decimals.
 Result<Nanoseconds> TextParser::milliseconds() {
-  if (!at(TokenKind::integer) && !at(TokenKind::real)) return wrong(fmt::format("expected a time such as 1.5ms, {}", found()));
+  if (!at(TokenKind::integer) && !at(TokenKind::real))
+    return wrong(fmt::format("expected a time such as 1.5ms, {}", found()));
   const auto value = number_from<double>(word());
-  if (!value || !(*value >= 0 && *value <= longest_ms)) return wrong(fmt::format("{} is no time; expected 0 to {:.0f} ms", word(), longest_ms));
+  if (!value || !(*value >= 0 && *value <= longest_ms))
+    return wrong(fmt::format("{} is no time; expected 0 to {:.0f} ms", word(), longest_ms));
   take();
   HOCKET_CHECK(expect("ms", "after a time"));
   return Nanoseconds::from_ms(*value);
@@ -335,7 +347,10 @@ Result<bool> TextParser::measured_fact(Measured& measured, bool& gemm) {
     measured.picoseconds = time.picoseconds;
     return true;
   }
-  std::int64_t* field = at("flops") ? &measured.flops : at("read") ? &measured.read : at("written") ? &measured.written : nullptr;
+  std::int64_t* field = at("flops")     ? &measured.flops
+                        : at("read")    ? &measured.read
+                        : at("written") ? &measured.written
+                                        : nullptr;
   if (field == nullptr) return false;
   take();
   HOCKET_CHECK(expect("=", "after the name of a fact"));

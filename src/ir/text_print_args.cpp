@@ -70,7 +70,9 @@ void TextPrinter::arguments(std::span<const Arg> args, std::span<const Keyword> 
     if (!first) text_ += ", ";
     first = false;
     const std::string_view key = tables_.pool().strings[keyword.key];
-    const bool is_word = !key.empty() && key.find_first_not_of("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_") == std::string_view::npos &&
+    const bool is_word = !key.empty() &&
+                         key.find_first_not_of("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_") ==
+                             std::string_view::npos &&
                          (key[0] < '0' || key[0] > '9');
     if (is_word) text_ += key;
     else append_json_string(text_, key);
@@ -82,9 +84,10 @@ void TextPrinter::arguments(std::span<const Arg> args, std::span<const Keyword> 
 void TextPrinter::call(std::string_view op, std::span<const Arg> args, std::span<const Keyword> keywords) {
   const auto short_name = short_op_name(op);
   constexpr std::string_view word_characters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.";
-  const bool plain = short_name && !short_name->empty() && short_name->find_first_not_of(word_characters) == std::string_view::npos &&
-                     std::string_view("0123456789.").find((*short_name)[0]) == std::string_view::npos && *short_name != "input" &&
-                     *short_name != "attribute";
+  const bool plain = short_name && !short_name->empty() &&
+                     short_name->find_first_not_of(word_characters) == std::string_view::npos &&
+                     std::string_view("0123456789.").find((*short_name)[0]) == std::string_view::npos &&
+                     *short_name != "input" && *short_name != "attribute";
   if (plain) text_ += *short_name;
   else append_json_string(text_, op);
   text_ += '(';
@@ -149,7 +152,8 @@ void TextPrinter::fact(std::string_view text) {
 
 void TextPrinter::measured(const Measured& measured, bool gemm) {
   if (!facts_) return;
-  if (measured.picoseconds >= 0) fact(fmt::format("est={}ms", exact_ms(Nanoseconds::from_picoseconds(measured.picoseconds))));
+  if (measured.picoseconds >= 0)
+    fact(fmt::format("est={}ms", exact_ms(Nanoseconds::from_picoseconds(measured.picoseconds))));
   if (measured.flops >= 0) fact(fmt::format("flops={}", measured.flops));
   if (measured.read >= 0) fact(fmt::format("read={}", measured.read));
   if (measured.written >= 0) fact(fmt::format("written={}", measured.written));

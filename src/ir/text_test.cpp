@@ -36,7 +36,9 @@ void print_and_parse_random_graphs(std::uint64_t first, std::uint64_t count) {
 }
 
 TEST(Text, of_random_graphs_parses_back_to_the_same) { print_and_parse_random_graphs(0, 1500); }
-TEST(LongText, of_random_graphs_parses_back_to_the_same) { print_and_parse_random_graphs(1'000'000, 1500 * times_longer); }
+TEST(LongText, of_random_graphs_parses_back_to_the_same) {
+  print_and_parse_random_graphs(1'000'000, 1500 * times_longer);
+}
 
 TEST(Text, of_shipped_captures_parses_back_to_the_same) {
   for (const std::string& path : shipped_captures()) {
@@ -70,11 +72,14 @@ Error error_of(std::string_view text) {
   return graph ? Error{} : graph.error();
 }
 
-std::string with_argument(const std::string& argument) { return "graph @g(%x: f32[4]) {\n  %y = mylib.op(%x, " + argument + ") : f32[4]\n  return %y\n}\n"; }
+std::string with_argument(const std::string& argument) {
+  return "graph @g(%x: f32[4]) {\n  %y = mylib.op(%x, " + argument + ") : f32[4]\n  return %y\n}\n";
+}
 
 TEST(TextErrors, say_that_text_is_not_utf8) {
   for (const char* bytes : {"\xff", "\xc3", "\xed\xa0\x80", "\xf5\x80\x80\x80", "\xc0\xaf"}) {
-    EXPECT_EQ(error_of(with_argument("\"" + std::string(bytes) + "\"")).to_string(), "bad.hk: not UTF-8; program text is UTF-8");
+    EXPECT_EQ(error_of(with_argument("\"" + std::string(bytes) + "\"")).to_string(),
+              "bad.hk: not UTF-8; program text is UTF-8");
   }
 }
 
@@ -82,7 +87,8 @@ TEST(TextErrors, refuse_deep_nesting_without_running_out_of_stack) {
   EXPECT_TRUE(parse_graph(with_argument(std::string(60, '[') + std::string(60, ']')), "deep.hk"));
   for (const std::size_t depth : {70U, 1000U, 1'000'000U}) {
     const std::string nested = std::string(depth, '[') + std::string(depth, ']');
-    EXPECT_THAT(error_of(with_argument(nested)).message, StartsWith("an argument is nested more than 64 deep")) << depth;
+    EXPECT_THAT(error_of(with_argument(nested)).message, StartsWith("an argument is nested more than 64 deep"))
+        << depth;
     EXPECT_FALSE(parse_graph(with_argument("json(" + nested + ")"), "deep.hk")) << depth;
     EXPECT_FALSE(parse_graph("graph @g" + std::string(depth, '('), "deep.hk"));
     EXPECT_FALSE(parse_graph("graph @g() {\n" + std::string(depth, '{'), "deep.hk"));
@@ -108,15 +114,18 @@ TEST(TextErrors, are_found_at_every_place_where_a_text_is_cut_off) {
 }
 
 TEST(TextErrors, name_sizes_that_are_too_large) {
-  for (const char* size : {"1152921504606846977", "9223372036854775807", "9223372036854775808", "99999999999999999999999999"}) {
-    EXPECT_THAT(error_of(fmt::format("graph @g(%x: f32[{}]) {{ return %x }}", size)).to_string(), HasSubstr(fmt::format("bad.hk:1:18: size expression '{}'", size)));
+  for (const char* size :
+       {"1152921504606846977", "9223372036854775807", "9223372036854775808", "99999999999999999999999999"}) {
+    EXPECT_THAT(error_of(fmt::format("graph @g(%x: f32[{}]) {{ return %x }}", size)).to_string(),
+                HasSubstr(fmt::format("bad.hk:1:18: size expression '{}'", size)));
   }
   EXPECT_TRUE(parse_graph("graph @g(%x: f32[1152921504606846976]) { return %x }", "large.hk"));
 }
 
 TEST(TextErrors, sizes_whose_product_overflows_need_strides) {
   const std::string dims = "1152921504606846976,1152921504606846976,4";
-  EXPECT_THAT(error_of("graph @g(%x: f32[" + dims + "]) { return %x }").to_string(), HasSubstr("sizes whose product has no representation; give the strides"));
+  EXPECT_THAT(error_of("graph @g(%x: f32[" + dims + "]) { return %x }").to_string(),
+              HasSubstr("sizes whose product has no representation; give the strides"));
   const auto graph = parse_graph("graph @g(%x: f32[" + dims + "] strides[1,1,1]) { return %x }", "large.hk");
   ASSERT_TRUE(graph) << graph.error().to_string();
   EXPECT_TRUE(parse_graph(print(*graph), "again.hk"));

@@ -5,13 +5,14 @@
 namespace hocket {
 
 std::string_view name_of(ProblemKind kind) {
-  static constexpr std::array<std::string_view, 11> names = {"name",    "structure", "cycle",      "order", "type",  "storage",
-                                                             "mutation", "collective", "wait", "group", "memory"};
+  static constexpr std::array<std::string_view, 11> names = {
+      "name", "structure", "cycle", "order", "type", "storage", "mutation", "collective", "wait", "group", "memory"};
   return names[static_cast<std::size_t>(kind)];
 }
 
 std::string Problem::to_string() const {
-  return node.empty() ? fmt::format("{}: {}", name_of(kind), message) : fmt::format("{}: {}: {}", node, name_of(kind), message);
+  return node.empty() ? fmt::format("{}: {}", name_of(kind), message)
+                      : fmt::format("{}: {}: {}", node, name_of(kind), message);
 }
 
 Error to_error(const std::vector<Problem>& problems, std::string_view what, std::size_t most) {

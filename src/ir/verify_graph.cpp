@@ -11,7 +11,9 @@ namespace {
 // A list of nodes that can be asked often.
 class NodeSet {
  public:
-  explicit NodeSet(std::span<const NodeId> nodes) : sorted_(nodes.begin(), nodes.end()) { std::sort(sorted_.begin(), sorted_.end()); }
+  explicit NodeSet(std::span<const NodeId> nodes) : sorted_(nodes.begin(), nodes.end()) {
+    std::sort(sorted_.begin(), sorted_.end());
+  }
   bool contains(NodeId id) const { return std::binary_search(sorted_.begin(), sorted_.end(), id); }
 
  private:
@@ -44,7 +46,8 @@ class GraphVerifier {
       id_ = NodeId(i);
       if (is_in_flight_after(id_) && !waited_[i]) report(ProblemKind::wait, "its result is never waited for");
     }
-    if (outputs_seen_ != 1) problems_.push_back({ProblemKind::structure, "", fmt::format("{} outputs, expected one", outputs_seen_)});
+    if (outputs_seen_ != 1)
+      problems_.push_back({ProblemKind::structure, "", fmt::format("{} outputs, expected one", outputs_seen_)});
     return std::move(problems_);
   }
 
@@ -113,7 +116,8 @@ class GraphVerifier {
     }
     std::vector<bool> in_cycle(count, false);
     if (removed == count) return in_cycle;
-    const auto start = static_cast<std::size_t>(std::find_if(missing.begin(), missing.end(), [](auto n) { return n > 0; }) - missing.begin());
+    const auto start = static_cast<std::size_t>(
+        std::find_if(missing.begin(), missing.end(), [](auto n) { return n > 0; }) - missing.begin());
     // every node that is left has an input that is left: walking back must meet itself
     std::vector<std::int64_t> step_of(count, -1);
     std::vector<NodeId> path;
@@ -143,9 +147,11 @@ class GraphVerifier {
     uses_known_ = true;
     for (const NodeId input : graph_.inputs(id_)) {
       if (input.index() >= id_.index()) uses_known_ = false;  // check_order() has said so
-      if (graph_.node(input).kind == NodeKind::output) report(ProblemKind::structure, "uses {}, which is an output", graph_.name(input));
+      if (graph_.node(input).kind == NodeKind::output)
+        report(ProblemKind::structure, "uses {}, which is an output", graph_.name(input));
       if (graph_.node(input).multi && node.kind == NodeKind::op && !is_getitem(id_)) {
-        report(ProblemKind::structure, "uses {}, which is a list; a getitem takes one of its elements", graph_.name(input));
+        report(ProblemKind::structure, "uses {}, which is a list; a getitem takes one of its elements",
+               graph_.name(input));
       }
     }
     if (node.kind == NodeKind::output) {
@@ -154,10 +160,12 @@ class GraphVerifier {
     } else if (node.kind != NodeKind::op && node.inputs.count > 0) {
       report(ProblemKind::structure, "an input of the graph takes no arguments");
     }
-    if (node.kind != NodeKind::op && (graph_.collective(id_) != nullptr || node.wait_of.valid() || node.mutates.count > 0)) {
+    if (node.kind != NodeKind::op &&
+        (graph_.collective(id_) != nullptr || node.wait_of.valid() || node.mutates.count > 0)) {
       report(ProblemKind::structure, "only an operator communicates, waits or mutates");
     }
-    if (!node.multi && node.outputs.count > 1) report(ProblemKind::structure, "{} results, but it is not marked as a list", node.outputs.count);
+    if (!node.multi && node.outputs.count > 1)
+      report(ProblemKind::structure, "{} results, but it is not marked as a list", node.outputs.count);
   }
 
   // --- types
@@ -212,7 +220,7 @@ class GraphVerifier {
         const Dim bytes = graph_.storage(output.storage).bytes;
         const auto extent = extent_bytes(graph_.type(output), symbols_);
         if (!extent) {
-          report(ProblemKind::storage, "its size does not fit in 63 bits");
+          report(ProblemKind::storage, "it is larger than 2^60 bytes");
         } else if (extent->is_static() && bytes.is_static() && extent->value() > bytes.value()) {
           report(ProblemKind::storage, "reaches {} bytes into a storage of {}", extent->value(), bytes.value());
         }
@@ -231,22 +239,26 @@ class GraphVerifier {
 
   void check_storages() {
     const Node& node = graph_.node(id_);
-    if (node.kind == NodeKind::output && node.outputs.count > 0) report(ProblemKind::structure, "an output results in nothing, but types are given");
+    if (node.kind == NodeKind::output && node.outputs.count > 0)
+      report(ProblemKind::structure, "an output results in nothing, but types are given");
     if (node.kind == NodeKind::input || node.kind == NodeKind::attribute) check_input_storages();
     if (node.kind != NodeKind::op) return;
     const OpSpec* spec = graph_.op_spec(id_);
     const auto inputs = graph_.inputs(id_);
     if (node.view_of.valid() && std::find(inputs.begin(), inputs.end(), node.view_of) == inputs.end()) {
-      report(ProblemKind::storage, "is said to be a view of {}, which is none of its arguments", graph_.name(node.view_of));
+      report(ProblemKind::storage, "is said to be a view of {}, which is none of its arguments",
+             graph_.name(node.view_of));
     }
     if (spec != nullptr) check_alias_kind(*spec);
     const auto outputs = graph_.outputs(id_);
     for (std::size_t k = 0; k < outputs.size(); ++k) {
       const bool fresh = graph_.storage(outputs[k].storage).allocated_by == id_;
       if (!fresh && !node.view_of.valid()) {
-        report(ProblemKind::storage, "creates its result, but lies in the storage of {}", graph_.name(graph_.storage(outputs[k].storage).allocated_by));
+        report(ProblemKind::storage, "creates its result, but lies in the storage of {}",
+               graph_.name(graph_.storage(outputs[k].storage).allocated_by));
       } else if (!fresh && !input_lies_in(outputs[k].storage)) {
-        report(ProblemKind::storage, "lies in the storage of {}, which is none of its arguments", graph_.name(graph_.storage(outputs[k].storage).allocated_by));
+        report(ProblemKind::storage, "lies in the storage of {}, which is none of its arguments",
+               graph_.name(graph_.storage(outputs[k].storage).allocated_by));
       } else if (node.view_of.valid()) {
         check_view(outputs[k], fresh);
       }
@@ -264,7 +276,8 @@ class GraphVerifier {
   void check_input_storages() {
     for (const Output& output : graph_.outputs(id_)) {
       const NodeId maker = graph_.storage(output.storage).allocated_by;
-      if (graph_.node(maker).kind == NodeKind::op) report(ProblemKind::storage, "an input that lies in the storage of {}", graph_.name(maker));
+      if (graph_.node(maker).kind == NodeKind::op)
+        report(ProblemKind::storage, "an input that lies in the storage of {}", graph_.name(maker));
     }
   }
 
@@ -273,11 +286,14 @@ class GraphVerifier {
     const bool is_view = graph_.node(id_).view_of.valid();
     switch (spec.effects.alias) {
       case Alias::fresh:
-        if (is_view) report(ProblemKind::storage, "is said to be a view of {}, but {} creates its result", graph_.name(graph_.node(id_).view_of), spec.name);
+        if (is_view)
+          report(ProblemKind::storage, "is said to be a view of {}, but {} creates its result",
+                 graph_.name(graph_.node(id_).view_of), spec.name);
         break;
       case Alias::first:
       case Alias::out:
-        if (!is_view && has_results) report(ProblemKind::storage, "{} gives a view or its argument, but none is named", spec.name);
+        if (!is_view && has_results)
+          report(ProblemKind::storage, "{} gives a view or its argument, but none is named", spec.name);
         else if (is_view) check_viewed_argument(spec);
         break;
       case Alias::either:
@@ -301,10 +317,11 @@ class GraphVerifier {
       graph_.pool().for_each_value(args[position], note);
     }
     const auto inputs = graph_.inputs(id_);
-    const bool is_argument = std::find(inputs.begin(), inputs.end(), source) != inputs.end();  // otherwise that has been said
+    const bool is_argument =
+        std::find(inputs.begin(), inputs.end(), source) != inputs.end();  // otherwise that has been said
     if (is_argument && !named) {
-      report(ProblemKind::storage, "is said to be a view of {}, but {} gives its argument {}", graph_.name(source), spec.name,
-             spec.effects.alias == Alias::out ? "out" : std::to_string(position));
+      report(ProblemKind::storage, "is said to be a view of {}, but {} gives its argument {}", graph_.name(source),
+             spec.name, spec.effects.alias == Alias::out ? "out" : std::to_string(position));
     }
   }
 
@@ -314,15 +331,19 @@ class GraphVerifier {
     const std::size_t position = spec == nullptr ? 0 : spec->effects.alias_arg;
     const bool on_list = position < graph_.args(id_).size() && graph_.args(id_)[position].is(ArgKind::list);
     if (fresh && spec != nullptr && spec->effects.alias != Alias::either) {
-      report(ProblemKind::storage, "is a view of {}, but lies in a storage of its own", graph_.name(graph_.node(id_).view_of));
+      report(ProblemKind::storage, "is a view of {}, but lies in a storage of its own",
+             graph_.name(graph_.node(id_).view_of));
       return;
     }
-    const auto source = std::find_if(sources.begin(), sources.end(), [&](const Output& other) { return other.storage == output.storage; });
+    const auto source = std::find_if(sources.begin(), sources.end(),
+                                     [&](const Output& other) { return other.storage == output.storage; });
     if (source == sources.end()) {
-      if (!on_list) report(ProblemKind::storage, "is a view of {}, but lies in another storage", graph_.name(graph_.node(id_).view_of));
+      if (!on_list)
+        report(ProblemKind::storage, "is a view of {}, but lies in another storage",
+               graph_.name(graph_.node(id_).view_of));
     } else if (source->device != output.device) {
-      report(ProblemKind::storage, "is a view of {} on another device ({} and {})", graph_.name(graph_.node(id_).view_of), graph_.device(source->device),
-             graph_.device(output.device));
+      report(ProblemKind::storage, "is a view of {} on another device ({} and {})",
+             graph_.name(graph_.node(id_).view_of), graph_.device(source->device), graph_.device(output.device));
     }
   }
 
@@ -333,7 +354,8 @@ class GraphVerifier {
     if (!list.valid() || outputs.size() != 1) return;
     const auto elements = graph_.outputs(list);
     const auto same = [&](const Output& element) {
-      return element.storage == outputs[0].storage && element.type == outputs[0].type && element.offset == outputs[0].offset;
+      return element.storage == outputs[0].storage && element.type == outputs[0].type &&
+             element.offset == outputs[0].offset;
     };
     const auto args = graph_.args(id_);
     const OpSpec* maker = graph_.op_spec(list);  // what an unknown operator gives besides tensors is not known
@@ -342,11 +364,13 @@ class GraphVerifier {
       const bool gives_only_tensors = maker->output_mask_arg < 0 && maker->tensor_results.empty();
       const auto position = values_.position(Arg::value(list), index);
       if (!position && gives_only_tensors) {
-        report(ProblemKind::type, "there is no result {} among the {} of {}", index, elements.size(), graph_.name(list));
+        report(ProblemKind::type, "there is no result {} among the {} of {}", index, elements.size(),
+               graph_.name(list));
         return;
       }
       if (position && elements[*position].storage != outputs[0].storage) {
-        report(ProblemKind::storage, "is result {} of {}, but lies in the storage of another", index, graph_.name(list));
+        report(ProblemKind::storage, "is result {} of {}, but lies in the storage of another", index,
+               graph_.name(list));
         return;
       }
     }
@@ -366,7 +390,8 @@ class GraphVerifier {
       if ((effects.mutates >> i & 1U) != 0) graph_.pool().for_each_value(args[i], append);
     }
     for (const Keyword& keyword : graph_.keywords(id_)) {
-      if (effects.mutates_out && graph_.pool().strings[keyword.key] == "out") graph_.pool().for_each_value(keyword.value, append);
+      if (effects.mutates_out && graph_.pool().strings[keyword.key] == "out")
+        graph_.pool().for_each_value(keyword.value, append);
     }
     return written;
   }
@@ -387,7 +412,8 @@ class GraphVerifier {
       }
     }
     for (const NodeId node : written) {
-      if (!declared_set.contains(node)) report(ProblemKind::mutation, "{} writes {}, but that is not declared", spec->name, graph_.name(node));
+      if (!declared_set.contains(node))
+        report(ProblemKind::mutation, "{} writes {}, but that is not declared", spec->name, graph_.name(node));
     }
   }
 
@@ -420,10 +446,12 @@ class GraphVerifier {
       report(ProblemKind::collective, "{} communicates, but nothing is said about it", spec->name);
       return;
     }
-    if (have->kind != comm->kind) report(ProblemKind::collective, "is said to be {}, but {} is {}", name_of(have->kind), spec->name, name_of(comm->kind));
+    if (have->kind != comm->kind)
+      report(ProblemKind::collective, "is said to be {}, but {} is {}", name_of(have->kind), spec->name,
+             name_of(comm->kind));
     if (have->group != args[position].as_group()) {
-      report(ProblemKind::collective, "is said to be on group @{}, but its argument is @{}", graph_.group(have->group).name,
-             graph_.group(args[position].as_group()).name);
+      report(ProblemKind::collective, "is said to be on group @{}, but its argument is @{}",
+             graph_.group(have->group).name, graph_.group(args[position].as_group()).name);
     }
     Bytes in;
     for (const NodeId input : graph_.inputs(id_)) {
@@ -431,13 +459,16 @@ class GraphVerifier {
     }
     const Bytes out = bytes_of(graph_.outputs(id_));
     if (have->bytes_in != in || have->bytes_out != out) {
-      report(ProblemKind::collective, "is said to take {} bytes and give {}, but takes {} and gives {}", have->bytes_in.count, have->bytes_out.count, in.count, out.count);
+      report(ProblemKind::collective, "is said to take {} bytes and give {}, but takes {} and gives {}",
+             have->bytes_in.count, have->bytes_out.count, in.count, out.count);
     }
   }
 
   bool is_only_out(NodeId input) const {
     for (const Keyword& keyword : graph_.keywords(id_)) {
-      if (graph_.pool().strings[keyword.key] == "out" && keyword.value.is(ArgKind::value) && keyword.value.as_node() == input) return true;
+      if (graph_.pool().strings[keyword.key] == "out" && keyword.value.is(ArgKind::value) &&
+          keyword.value.as_node() == input)
+        return true;
     }
     return false;
   }
@@ -447,7 +478,8 @@ class GraphVerifier {
     const auto& ranks = graph_.group(group).ranks;
     const Rank own{static_cast<std::int32_t>(graph_.rank())};
     if (std::find(ranks.begin(), ranks.end(), own) == ranks.end()) {
-      report(ProblemKind::group, "communicates on group @{}, but rank {} is not in it", graph_.group(group).name, own.value);
+      report(ProblemKind::group, "communicates on group @{}, but rank {} is not in it", graph_.group(group).name,
+             own.value);
     }
   }
 
@@ -478,14 +510,17 @@ class GraphVerifier {
       for (const NodeId input : graph_.inputs(id_)) {
         for (const Output& output : graph_.outputs(input)) {
           const NodeId flying = in_flight_[output.storage.index()];
-          if (flying.valid()) report(ProblemKind::wait, "uses {}, the result of {}, before it is waited for", graph_.name(input), graph_.name(flying));
+          if (flying.valid())
+            report(ProblemKind::wait, "uses {}, the result of {}, before it is waited for", graph_.name(input),
+                   graph_.name(flying));
         }
       }
     }
     for (const NodeId mutated : graph_.mutates(id_)) {
       for (const Output& output : graph_.outputs(mutated)) {
         for (const NodeId reader : read_in_flight_[output.storage.index()]) {
-          report(ProblemKind::mutation, "writes {} while {} may still read it; wait for that first", graph_.name(mutated), graph_.name(reader));
+          report(ProblemKind::mutation, "writes {} while {} may still read it; wait for that first",
+                 graph_.name(mutated), graph_.name(reader));
         }
       }
     }
@@ -493,7 +528,9 @@ class GraphVerifier {
       for (const NodeId input : graph_.inputs(id_)) {
         for (const Output& output : graph_.outputs(input)) {
           const NodeId flying = in_flight_[output.storage.index()];
-          if (flying.valid()) report(ProblemKind::wait, "returns {}, the result of {}, which is not waited for", graph_.name(input), graph_.name(flying));
+          if (flying.valid())
+            report(ProblemKind::wait, "returns {}, the result of {}, which is not waited for", graph_.name(input),
+                   graph_.name(flying));
         }
       }
     }
@@ -518,7 +555,9 @@ class GraphVerifier {
       for (const NodeId input : inputs) {
         for (const Output& output : graph_.outputs(input)) {
           const NodeId flying = in_flight_[output.storage.index()];
-          if (flying.valid()) report(ProblemKind::wait, "waits for {}, but does not say that {} made it", graph_.name(input), graph_.name(flying));
+          if (flying.valid())
+            report(ProblemKind::wait, "waits for {}, but does not say that {} made it", graph_.name(input),
+                   graph_.name(flying));
         }
       }
       return;
@@ -534,10 +573,13 @@ class GraphVerifier {
     bool lies_in_result = false;
     for (const NodeId input : inputs) {
       for (const Output& output : graph_.outputs(input)) {
-        for (const Output& result : graph_.outputs(collective)) lies_in_result = lies_in_result || result.storage == output.storage;
+        for (const Output& result : graph_.outputs(collective))
+          lies_in_result = lies_in_result || result.storage == output.storage;
       }
     }
-    if (!lies_in_result) report(ProblemKind::wait, "is said to wait for {}, but its argument is no result of that", graph_.name(collective));
+    if (!lies_in_result)
+      report(ProblemKind::wait, "is said to wait for {}, but its argument is no result of that",
+             graph_.name(collective));
     else land(collective);
   }
 
@@ -548,7 +590,8 @@ class GraphVerifier {
       if (flying == collective) flying = NodeId::none();
     }
     for (const NodeId input : graph_.inputs(collective)) {
-      for (const Output& output : graph_.outputs(input)) std::erase(read_in_flight_[output.storage.index()], collective);
+      for (const Output& output : graph_.outputs(input))
+        std::erase(read_in_flight_[output.storage.index()], collective);
     }
   }
 
@@ -559,9 +602,9 @@ class GraphVerifier {
   NodeId id_;
   bool uses_known_ = true;
   std::size_t outputs_seen_ = 0;
-  std::vector<NodeId> in_flight_;                       // by storage: the collective that writes it
-  std::vector<std::vector<NodeId>> read_in_flight_;     // by storage: collectives that may still read it
-  std::vector<bool> waited_;                            // by node
+  std::vector<NodeId> in_flight_;                    // by storage: the collective that writes it
+  std::vector<std::vector<NodeId>> read_in_flight_;  // by storage: collectives that may still read it
+  std::vector<bool> waited_;                         // by node
 };
 
 }  // namespace

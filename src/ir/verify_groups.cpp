@@ -8,7 +8,9 @@ namespace hocket {
 void verify_groups(std::span<const Group> groups, std::int64_t world_size, std::vector<Problem>& problems) {
   std::unordered_set<std::string> names;
   for (const Group& group : groups) {
-    const auto report = [&](std::string message) { problems.push_back({ProblemKind::group, "@" + group.name, std::move(message)}); };
+    const auto report = [&](std::string message) {
+      problems.push_back({ProblemKind::group, "@" + group.name, std::move(message)});
+    };
     if (!names.insert(group.name).second) report("two groups have this name");
     if (group.ranks.empty()) report("it has no ranks");
     std::vector<Rank> ranks = group.ranks;

@@ -8,7 +8,8 @@ namespace {
 
 class OrderVerifier {
  public:
-  OrderVerifier(const Graph& graph, std::span<const NodeId> order, const OrderOptions& options) : graph_(graph), order_(order), options_(options) {}
+  OrderVerifier(const Graph& graph, std::span<const NodeId> order, const OrderOptions& options)
+      : graph_(graph), order_(order), options_(options) {}
 
   std::vector<Problem> run() {
     if (!is_permutation()) return std::move(problems_);
@@ -30,7 +31,8 @@ class OrderVerifier {
     for (std::size_t p = 0; p < order_.size(); ++p) {
       const NodeId id = order_[p];
       if (id.index() >= graph_.size()) {
-        problems_.push_back({ProblemKind::order, "", fmt::format("position {} names node {}, but there are {}", p, id.value, graph_.size())});
+        problems_.push_back({ProblemKind::order, "",
+                             fmt::format("position {} names node {}, but there are {}", p, id.value, graph_.size())});
       } else if (position_[id.index()] != absent) {
         report(id, ProblemKind::order, "stands at positions {} and {}", position_[id.index()], p);
       } else {
@@ -49,10 +51,12 @@ class OrderVerifier {
     for (std::size_t i = 0; i < graph_.size(); ++i) {
       const NodeId id(i);
       for (const NodeId input : graph_.inputs(id)) {
-        if (position(input) >= position(id)) report(id, ProblemKind::order, "runs before its input {}", graph_.name(input));
+        if (position(input) >= position(id))
+          report(id, ProblemKind::order, "runs before its input {}", graph_.name(input));
       }
       const NodeId awaited = graph_.node(id).wait_of;
-      if (awaited.valid() && position(awaited) >= position(id)) report(id, ProblemKind::order, "waits before {} starts", graph_.name(awaited));
+      if (awaited.valid() && position(awaited) >= position(id))
+        report(id, ProblemKind::order, "waits before {} starts", graph_.name(awaited));
     }
   }
 
@@ -108,19 +112,20 @@ class OrderVerifier {
     if (!std::is_sorted(writer_positions.begin(), writer_positions.end())) {
       for (std::size_t i = 1; i < writers.size(); ++i) {
         if (writer_positions[i] < writer_positions[i - 1]) {
-          report(writers[i], ProblemKind::order, "and {} changed places, and both write {}", graph_.name(writers[i - 1]),
-                 graph_.name(graph_.storage(storage).allocated_by));
+          report(writers[i], ProblemKind::order, "and {} changed places, and both write {}",
+                 graph_.name(writers[i - 1]), graph_.name(graph_.storage(storage).allocated_by));
         }
       }
       return;
     }
     for (const NodeId user : users) {
       const auto before = std::lower_bound(writers.begin(), writers.end(), user) - writers.begin();
-      const auto now = std::lower_bound(writer_positions.begin(), writer_positions.end(), position(user)) - writer_positions.begin();
+      const auto now =
+          std::lower_bound(writer_positions.begin(), writer_positions.end(), position(user)) - writer_positions.begin();
       if (before == now) continue;
       const NodeId writer = writers[static_cast<std::size_t>(std::min(before, now))];
-      report(user, ProblemKind::order, "and {} changed places, and {} writes {}", graph_.name(writer), graph_.name(writer),
-             graph_.name(graph_.storage(storage).allocated_by));
+      report(user, ProblemKind::order, "and {} changed places, and {} writes {}", graph_.name(writer),
+             graph_.name(writer), graph_.name(graph_.storage(storage).allocated_by));
     }
   }
 
@@ -155,14 +160,17 @@ class OrderVerifier {
       }
       if (spec != nullptr && spec->effects.side_effect) {
         if (last_effect.valid() && position(id) < position(last_effect)) {
-          report(id, ProblemKind::order, "and {} changed places, and both have effects beyond their results", graph_.name(last_effect));
+          report(id, ProblemKind::order, "and {} changed places, and both have effects beyond their results",
+                 graph_.name(last_effect));
         }
         last_effect = id;
       }
-      if (const Collective* collective = graph_.collective(id); collective != nullptr && options_.keep_collective_order) {
+      if (const Collective* collective = graph_.collective(id);
+          collective != nullptr && options_.keep_collective_order) {
         NodeId& last = last_of_group[collective->group.index()];
         if (last.valid() && position(id) < position(last)) {
-          report(id, ProblemKind::order, "and {} changed places on group @{}", graph_.name(last), graph_.group(collective->group).name);
+          report(id, ProblemKind::order, "and {} changed places on group @{}", graph_.name(last),
+                 graph_.group(collective->group).name);
         }
         last = id;
       }
@@ -175,7 +183,8 @@ class OrderVerifier {
     if (graph_.node(id).kind != NodeKind::op) return false;
     if (spec == nullptr) return true;
     if (spec->effects.waits || spec->metadata_only || graph_.op_name(id) == "getitem") return false;
-    const bool is_view = graph_.node(id).view_of.valid() && graph_.mutates(id).empty() && graph_.collective(id) == nullptr;
+    const bool is_view =
+        graph_.node(id).view_of.valid() && graph_.mutates(id).empty() && graph_.collective(id) == nullptr;
     return !is_view;
   }
 
@@ -191,7 +200,9 @@ class OrderVerifier {
         for (const NodeId input : graph_.inputs(id)) {
           for (const Output& output : graph_.outputs(input)) {
             const NodeId collective = flying[output.storage.index()];
-            if (collective.valid()) report(id, ProblemKind::wait, "uses {}, the result of {}, before it is waited for", graph_.name(input), graph_.name(collective));
+            if (collective.valid())
+              report(id, ProblemKind::wait, "uses {}, the result of {}, before it is waited for", graph_.name(input),
+                     graph_.name(collective));
           }
         }
       }

@@ -52,7 +52,9 @@ bool is_barrier(const Graph& graph, NodeId id) {
   return graph.node(id).kind == NodeKind::op && (graph.op_spec(id) == nullptr || graph.op_spec(id)->effects.opaque);
 }
 
-bool has_side_effect(const Graph& graph, NodeId id) { return graph.op_spec(id) != nullptr && graph.op_spec(id)->effects.side_effect; }
+bool has_side_effect(const Graph& graph, NodeId id) {
+  return graph.op_spec(id) != nullptr && graph.op_spec(id)->effects.side_effect;
+}
 
 // Must `second`, which stands behind `first` in the graph, stay behind it?
 bool must_follow(const Graph& graph, NodeId first, NodeId second, const std::vector<Accesses>& accesses) {
@@ -103,7 +105,8 @@ class Judge {
     }
     // any wait for the collective will do, wherever it stood before
     return std::all_of(landings_.begin(), landings_.end(), [&](const Landing& landing) {
-      return std::any_of(landing.waits.begin(), landing.waits.end(), [&](NodeId wait) { return position[wait.index()] < position[landing.reader.index()]; });
+      return std::any_of(landing.waits.begin(), landing.waits.end(),
+                         [&](NodeId wait) { return position[wait.index()] < position[landing.reader.index()]; });
     });
   }
 
@@ -145,7 +148,8 @@ class Judge {
         if (graph.node(NodeId(j)).wait_of == NodeId(i)) waits.emplace_back(j);
       }
       for (std::size_t j = i + 1; j < graph.size(); ++j) {
-        if (reads_data(graph, NodeId(j)) && meet(inputs_of(graph, NodeId(j)), results)) landings_.push_back({NodeId(j), waits});
+        if (reads_data(graph, NodeId(j)) && meet(inputs_of(graph, NodeId(j)), results))
+          landings_.push_back({NodeId(j), waits});
       }
     }
   }
@@ -170,9 +174,11 @@ enum class Transfer { at_start, at_wait };
 
 class Machine {
  public:
-  Machine(const Graph& graph, Transfer transfer) : graph_(graph), transfer_(transfer), memory_(graph.storages().size(), 0), seen_(graph.size(), 0) {
+  Machine(const Graph& graph, Transfer transfer)
+      : graph_(graph), transfer_(transfer), memory_(graph.storages().size(), 0), seen_(graph.size(), 0) {
     for (std::size_t i = 0; i < graph.size(); ++i) {
-      if (graph.node(NodeId(i)).kind != NodeKind::op) put(NodeId(i), i + 77);  // what the caller passes is there from the start
+      if (graph.node(NodeId(i)).kind != NodeKind::op)
+        put(NodeId(i), i + 77);  // what the caller passes is there from the start
     }
   }
 
@@ -236,7 +242,8 @@ class Machine {
 // ---------------------------------------------------------------- the tests
 
 // The first node, in the order of the graph, that computes something else; empty if all compute the same.
-std::string first_difference(const Graph& graph, const std::vector<std::uint64_t>& a, const std::vector<std::uint64_t>& b) {
+std::string first_difference(const Graph& graph, const std::vector<std::uint64_t>& a,
+                             const std::vector<std::uint64_t>& b) {
   const auto found = std::mismatch(a.begin(), a.end(), b.begin()).first;
   return found == a.end() ? "" : std::string(graph.name(NodeId(static_cast<std::size_t>(found - a.begin()))));
 }
@@ -253,7 +260,9 @@ Order given_order(const Graph& graph) {
   return order;
 }
 
-std::string words(const std::vector<Problem>& problems) { return problems.empty() ? "" : to_error(problems, "the order").message; }
+std::string words(const std::vector<Problem>& problems) {
+  return problems.empty() ? "" : to_error(problems, "the order").message;
+}
 
 // Changes an order a little, so that it is about as often legal as not.
 void disturb(Order& order, Random& random) {
@@ -261,8 +270,13 @@ void disturb(Order& order, Random& random) {
   const std::size_t reach = random.chance(70) ? 3 : order.size();
   const std::size_t to = std::min(order.size() - 1, from + random.index(reach));
   if (random.chance(50)) std::swap(order[from], order[to]);
-  else if (random.chance(50)) std::rotate(order.begin() + static_cast<std::ptrdiff_t>(from), order.begin() + static_cast<std::ptrdiff_t>(to), order.begin() + static_cast<std::ptrdiff_t>(to) + 1);
-  else std::rotate(order.begin() + static_cast<std::ptrdiff_t>(from), order.begin() + static_cast<std::ptrdiff_t>(from) + 1, order.begin() + static_cast<std::ptrdiff_t>(to) + 1);
+  else if (random.chance(50))
+    std::rotate(order.begin() + static_cast<std::ptrdiff_t>(from), order.begin() + static_cast<std::ptrdiff_t>(to),
+                order.begin() + static_cast<std::ptrdiff_t>(to) + 1);
+  else
+    std::rotate(order.begin() + static_cast<std::ptrdiff_t>(from),
+                order.begin() + static_cast<std::ptrdiff_t>(from) + 1,
+                order.begin() + static_cast<std::ptrdiff_t>(to) + 1);
 }
 
 struct Verdicts {
@@ -279,10 +293,13 @@ void judge_orders(const Graph& graph, std::uint64_t seed, int rounds, Verdicts& 
     for (std::int64_t left = random.between(0, 2); left > 0; --left) disturb(order, random);
     const bool legal = judge.allows(order);
     const auto problems = verify_order(graph, order);
-    ASSERT_EQ(problems.empty(), legal) << words(problems) << "\nin the order " << listed(graph, order) << "\n" << print(graph);
+    ASSERT_EQ(problems.empty(), legal) << words(problems) << "\nin the order " << listed(graph, order) << "\n"
+                                       << print(graph);
     for (const Transfer transfer : {Transfer::at_start, Transfer::at_wait}) {
       if (!legal) break;
-      ASSERT_EQ(first_difference(graph, Machine(graph, transfer).run(order), computed), "") << "in the order " << listed(graph, order) << "\n" << print(graph);
+      ASSERT_EQ(first_difference(graph, Machine(graph, transfer).run(order), computed), "")
+          << "in the order " << listed(graph, order) << "\n"
+          << print(graph);
     }
     ++(legal ? verdicts.legal : verdicts.illegal);
   }
@@ -300,7 +317,9 @@ void judge_random_graphs(std::uint64_t first, std::uint64_t count) {
 }
 
 TEST(VerifyOrder, agrees_with_a_judge_of_pairs_on_random_graphs) { judge_random_graphs(0, 1000); }
-TEST(LongVerifyOrder, agrees_with_a_judge_of_pairs_on_random_graphs) { judge_random_graphs(1'000'000, 1000 * times_longer); }
+TEST(LongVerifyOrder, agrees_with_a_judge_of_pairs_on_random_graphs) {
+  judge_random_graphs(1'000'000, 1000 * times_longer);
+}
 
 TEST(VerifyOrder, agrees_with_a_judge_of_pairs_on_shipped_captures) {
   Verdicts verdicts;

@@ -73,7 +73,8 @@ class ProgramVerifier {
     id_ = StepId::none();
     std::unordered_map<std::string_view, std::size_t> buffers;
     for (std::size_t i = 0; i < program_.buffers().size(); ++i) {
-      if (!buffers.try_emplace(program_.name(BufferId(i)), i).second) report_buffer(BufferId(i), ProblemKind::name, "two buffers have this name");
+      if (!buffers.try_emplace(program_.name(BufferId(i)), i).second)
+        report_buffer(BufferId(i), ProblemKind::name, "two buffers have this name");
     }
   }
 
@@ -84,7 +85,8 @@ class ProgramVerifier {
         report_buffer(BufferId(i), ProblemKind::group, "is symmetric, but of no group");
       }
       if (buffer.placed_at >= 0 && (buffer.home == Home::input || buffer.home == Home::constant)) {
-        report_buffer(BufferId(i), ProblemKind::memory, "has a place in an arena, but its home is {}", name_of(buffer.home));
+        report_buffer(BufferId(i), ProblemKind::memory, "has a place in an arena, but its home is {}",
+                      name_of(buffer.home));
       }
     }
   }
@@ -94,7 +96,8 @@ class ProgramVerifier {
   Span span_of(OperandId id) {
     const TypeView type = program_.type(id);
     const auto extent = extent_bytes(type, symbols_);
-    if (!extent || !extent->is_static() || !type.offset.is_static()) return {0, std::numeric_limits<std::int64_t>::max()};
+    if (!extent || !extent->is_static() || !type.offset.is_static())
+      return {0, std::numeric_limits<std::int64_t>::max()};
     if (extent->value() == 0) return {};
     return {type.offset.value() * size_of(type.dtype), extent->value()};
   }
@@ -105,9 +108,10 @@ class ProgramVerifier {
       for (const OperandId operand : list) {
         const Dim bytes = program_.buffer(program_.operand(operand).buffer).bytes;
         const auto extent = extent_bytes(program_.type(operand), symbols_);
-        if (!extent) report(ProblemKind::storage, "an operand in %{} has a size that does not fit in 63 bits", buffer_name(operand));
+        if (!extent) report(ProblemKind::storage, "an operand in %{} is larger than 2^60 bytes", buffer_name(operand));
         else if (extent->is_static() && bytes.is_static() && extent->value() > bytes.value()) {
-          report(ProblemKind::storage, "reaches {} bytes into %{}, which has {}", extent->value(), buffer_name(operand), bytes.value());
+          report(ProblemKind::storage, "reaches {} bytes into %{}, which has {}", extent->value(), buffer_name(operand),
+                 bytes.value());
         }
       }
     }
@@ -120,7 +124,8 @@ class ProgramVerifier {
   }
 
   bool same_place(OperandId a, OperandId b) const {
-    return program_.operand(a).buffer == program_.operand(b).buffer && program_.operand(a).type == program_.operand(b).type &&
+    return program_.operand(a).buffer == program_.operand(b).buffer &&
+           program_.operand(a).type == program_.operand(b).type &&
            program_.operand(a).offset == program_.operand(b).offset;
   }
 
@@ -134,17 +139,21 @@ class ProgramVerifier {
     for (std::size_t i = 0; i < args.size(); ++i) {
       program_.pool().for_each_value(args[i], [&](const Arg& value) {
         const OperandId operand = value.as_operand();
-        if (!among(program_.reads(id_), operand)) report(ProblemKind::structure, "takes %{}, but does not declare to read it", buffer_name(operand));
+        if (!among(program_.reads(id_), operand))
+          report(ProblemKind::structure, "takes %{}, but does not declare to read it", buffer_name(operand));
         const bool written = spec != nullptr && i < 32 && (spec->effects.mutates >> i & 1U) != 0;
-        if (written && !among(program_.writes(id_), operand)) report(ProblemKind::mutation, "{} writes %{}, but that is not declared", spec->name, buffer_name(operand));
+        if (written && !among(program_.writes(id_), operand))
+          report(ProblemKind::mutation, "{} writes %{}, but that is not declared", spec->name, buffer_name(operand));
       });
     }
     for (const Keyword& keyword : program_.keywords(id_)) {
       const bool is_out = spec != nullptr && spec->effects.mutates_out && program_.pool().strings[keyword.key] == "out";
       program_.pool().for_each_value(keyword.value, [&](const Arg& value) {
         const OperandId operand = value.as_operand();
-        if (is_out && !among(program_.writes(id_), operand)) report(ProblemKind::mutation, "{} writes %{}, but that is not declared", spec->name, buffer_name(operand));
-        if (!is_out && !among(program_.reads(id_), operand)) report(ProblemKind::structure, "takes %{}, but does not declare to read it", buffer_name(operand));
+        if (is_out && !among(program_.writes(id_), operand))
+          report(ProblemKind::mutation, "{} writes %{}, but that is not declared", spec->name, buffer_name(operand));
+        if (!is_out && !among(program_.reads(id_), operand))
+          report(ProblemKind::structure, "takes %{}, but does not declare to read it", buffer_name(operand));
       });
     }
   }
@@ -180,7 +189,8 @@ class ProgramVerifier {
     if (spec == nullptr) return;
     const auto& comm = spec->effects.comm;
     if (!comm || comm->group_arg < 0) {
-      if (have != nullptr && !comm) report(ProblemKind::collective, "is said to communicate, but {} does not", spec->name);
+      if (have != nullptr && !comm)
+        report(ProblemKind::collective, "is said to communicate, but {} does not", spec->name);
       return;
     }
     const auto args = program_.args(id_);
@@ -190,15 +200,15 @@ class ProgramVerifier {
     } else if (have == nullptr) {
       report(ProblemKind::collective, "{} communicates, but nothing is said about it", spec->name);
     } else if (have->kind != comm->kind || have->group != args[position].as_group()) {
-      report(ProblemKind::collective, "is said to be {} on @{}, but is {} on @{}", name_of(have->kind), program_.group(have->group).name,
-             name_of(comm->kind), program_.group(args[position].as_group()).name);
+      report(ProblemKind::collective, "is said to be {} on @{}, but is {} on @{}", name_of(have->kind),
+             program_.group(have->group).name, name_of(comm->kind), program_.group(args[position].as_group()).name);
     }
     for (const auto list : {program_.reads(id_), program_.writes(id_)}) {
       for (const OperandId operand : list) {
         const Buffer& buffer = program_.buffer(program_.operand(operand).buffer);
         if (have != nullptr && buffer.home == Home::symmetric && buffer.group.valid() && buffer.group != have->group) {
-          report(ProblemKind::group, "communicates on @{}, but %{} is symmetric in @{}", program_.group(have->group).name, buffer_name(operand),
-                 program_.group(buffer.group).name);
+          report(ProblemKind::group, "communicates on @{}, but %{} is symmetric in @{}",
+                 program_.group(have->group).name, buffer_name(operand), program_.group(buffer.group).name);
         }
       }
     }
@@ -208,7 +218,8 @@ class ProgramVerifier {
 
   bool flies(StepId id) const {
     const OpSpec* spec = program_.op_spec(id);
-    return program_.collective(id) != nullptr && !(spec != nullptr && spec->effects.comm && spec->effects.comm->blocking);
+    return program_.collective(id) != nullptr &&
+           !(spec != nullptr && spec->effects.comm && spec->effects.comm->blocking);
   }
 
   struct Flight {
@@ -234,7 +245,9 @@ class ProgramVerifier {
       // a wait names the result that it completes; it reads nothing else
       for (const auto list : {program_.reads(id_), program_.writes(id_)}) {
         for (const OperandId operand : list) {
-          if (!writes_to(awaited, operand)) report(ProblemKind::wait, "waits for {}, which does not write %{}", program_.name(awaited), buffer_name(operand));
+          if (!writes_to(awaited, operand))
+            report(ProblemKind::wait, "waits for {}, which does not write %{}", program_.name(awaited),
+                   buffer_name(operand));
           touch(program_.operand(operand).buffer, when);
         }
       }
@@ -242,10 +255,12 @@ class ProgramVerifier {
     }
     for (const OperandId operand : program_.reads(id_)) {
       const BufferId buffer = program_.operand(operand).buffer;
-      if (!written_[buffer.index()]) report(ProblemKind::order, "reads %{}, which nothing has written yet", buffer_name(operand));
+      if (!written_[buffer.index()])
+        report(ProblemKind::order, "reads %{}, which nothing has written yet", buffer_name(operand));
       for (const Flight& flight : flights_[buffer.index()]) {
         if (flight.writes && flight.span.meets(span_of(operand))) {
-          report(ProblemKind::wait, "reads %{} before {} is waited for", buffer_name(operand), program_.name(flight.step));
+          report(ProblemKind::wait, "reads %{} before {} is waited for", buffer_name(operand),
+                 program_.name(flight.step));
         }
       }
       touch(buffer, when);
@@ -254,15 +269,18 @@ class ProgramVerifier {
       const BufferId buffer = program_.operand(operand).buffer;
       for (const Flight& flight : flights_[buffer.index()]) {
         if (flight.span.meets(span_of(operand))) {
-          report(flight.writes ? ProblemKind::wait : ProblemKind::mutation, "writes %{} while {} is in flight", buffer_name(operand), program_.name(flight.step));
+          report(flight.writes ? ProblemKind::wait : ProblemKind::mutation, "writes %{} while {} is in flight",
+                 buffer_name(operand), program_.name(flight.step));
         }
       }
       written_[buffer.index()] = true;
       touch(buffer, when);
     }
     if (!flies(id_)) return;
-    for (const OperandId operand : program_.reads(id_)) flights_[program_.operand(operand).buffer.index()].push_back({id_, span_of(operand), false});
-    for (const OperandId operand : program_.writes(id_)) flights_[program_.operand(operand).buffer.index()].push_back({id_, span_of(operand), true});
+    for (const OperandId operand : program_.reads(id_))
+      flights_[program_.operand(operand).buffer.index()].push_back({id_, span_of(operand), false});
+    for (const OperandId operand : program_.writes(id_))
+      flights_[program_.operand(operand).buffer.index()].push_back({id_, span_of(operand), true});
   }
 
   bool writes_to(StepId step, OperandId operand) {
@@ -298,12 +316,15 @@ class ProgramVerifier {
       const Dim bytes = program_.buffer(buffer).bytes;
       const auto extent = extent_bytes(program_.type(operand), symbols_);
       if (!extent || (extent->is_static() && bytes.is_static() && extent->value() > bytes.value())) {
-        report(ProblemKind::storage, "returns {} bytes of %{}, which has {}", extent ? symbols_.to_string(*extent) : "too many", buffer_name(operand),
-               symbols_.to_string(bytes));
+        report(ProblemKind::storage, "returns {} bytes of %{}, which has {}",
+               extent ? symbols_.to_string(*extent) : "too many", buffer_name(operand), symbols_.to_string(bytes));
       }
-      if (!written_[buffer.index()]) report(ProblemKind::order, "returns %{}, which nothing has written", buffer_name(operand));
+      if (!written_[buffer.index()])
+        report(ProblemKind::order, "returns %{}, which nothing has written", buffer_name(operand));
       for (const Flight& flight : flights_[buffer.index()]) {
-        if (flight.writes) report(ProblemKind::wait, "returns %{}, the result of {}, which is not waited for", buffer_name(operand), program_.name(flight.step));
+        if (flight.writes)
+          report(ProblemKind::wait, "returns %{}, the result of {}, which is not waited for", buffer_name(operand),
+                 program_.name(flight.step));
       }
       touch(buffer, program_.size());
     }
@@ -328,18 +349,24 @@ class ProgramVerifier {
       events.push_back({last_touch_[i] + 1, false, BufferId(i)});
     }
     for (auto& [arena, events] : arenas) {
-      std::stable_sort(events.begin(), events.end(), [](const Event& a, const Event& b) { return std::tuple(a.when, a.opens) < std::tuple(b.when, b.opens); });
+      std::stable_sort(events.begin(), events.end(), [](const Event& a, const Event& b) {
+        return std::tuple(a.when, a.opens) < std::tuple(b.when, b.opens);
+      });
       std::map<std::int64_t, BufferId> live;  // by begin; disjoint unless a problem was reported
       for (const Event& event : events) {
         const Buffer& buffer = program_.buffer(event.buffer);
         if (!event.opens) {
-          if (const auto found = live.find(buffer.placed_at); found != live.end() && found->second == event.buffer) live.erase(found);
+          if (const auto found = live.find(buffer.placed_at); found != live.end() && found->second == event.buffer)
+            live.erase(found);
           continue;
         }
-        const auto end_of = [&](BufferId id) { return units::add(program_.buffer(id).placed_at, program_.buffer(id).bytes.value()); };
+        const auto end_of = [&](BufferId id) {
+          return units::add(program_.buffer(id).placed_at, program_.buffer(id).bytes.value());
+        };
         auto next = live.lower_bound(buffer.placed_at);
         if (next != live.end() && next->first < end_of(event.buffer)) overlap(event.buffer, next->second);
-        else if (next != live.begin() && end_of(std::prev(next)->second) > buffer.placed_at) overlap(event.buffer, std::prev(next)->second);
+        else if (next != live.begin() && end_of(std::prev(next)->second) > buffer.placed_at)
+          overlap(event.buffer, std::prev(next)->second);
         live.insert_or_assign(buffer.placed_at, event.buffer);
       }
     }
@@ -350,7 +377,8 @@ class ProgramVerifier {
       const Buffer& buffer = program_.buffer(id);
       return fmt::format("bytes {} to {}", buffer.placed_at, units::add(buffer.placed_at, buffer.bytes.value()));
     };
-    report_buffer(a, ProblemKind::memory, "{} overlap %{} ({}) while both are live", range(a), program_.name(b), range(b));
+    report_buffer(a, ProblemKind::memory, "{} overlap %{} ({}) while both are live", range(a), program_.name(b),
+                  range(b));
   }
 
   static constexpr std::size_t untouched = static_cast<std::size_t>(-1);
@@ -364,7 +392,7 @@ class ProgramVerifier {
   std::vector<std::vector<Flight>> flights_;  // by buffer
   std::vector<std::size_t> first_touch_;      // by buffer, in steps
   std::vector<std::size_t> last_touch_;
-  std::vector<bool> waited_;                  // by step
+  std::vector<bool> waited_;  // by step
 };
 
 }  // namespace

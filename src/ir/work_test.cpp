@@ -83,7 +83,7 @@ TEST(TensorBytes, OfHugeShapesSaturate) {
 
 class ExtentBytes : public testing::Test {
  protected:
-  std::string extent(Dtype dtype, std::vector<std::string> shape, std::vector<std::string> strides,
+  std::string extent(Dtype dtype, const std::vector<std::string>& shape, const std::vector<std::string>& strides,
                      std::int64_t offset = 0) {
     std::vector<Dim> sizes;
     std::vector<Dim> steps;

@@ -29,7 +29,9 @@ class Cli : public ::testing::Test {
   void TearDown() override { fs::remove_all(folder_); }
 
   std::string path(const std::string& name) const { return (folder_ / name).string(); }
-  void write(const std::string& name, const std::string& content) const { std::ofstream(folder_ / name, std::ios::binary) << content; }
+  void write(const std::string& name, const std::string& content) const {
+    std::ofstream(folder_ / name, std::ios::binary) << content;
+  }
   std::string read(const std::string& name) const {
     std::ifstream file(folder_ / name, std::ios::binary);
     return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
@@ -37,7 +39,8 @@ class Cli : public ::testing::Test {
 
   // Runs `hocket arguments` by the shell in the test's folder.
   Outcome hocket(const std::string& arguments) const {
-    const std::string command = "cd '" + folder_.string() + "' && '" HOCKET_TEST_TOOL "' " + arguments + " >.out 2>.err";
+    const std::string command =
+        "cd '" + folder_.string() + "' && '" HOCKET_TEST_TOOL "' " + arguments + " >.out 2>.err";
     Outcome outcome;
     const int status = std::system(command.c_str());
     outcome.code = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
@@ -47,7 +50,9 @@ class Cli : public ::testing::Test {
     fs::remove(folder_ / ".err");
     return outcome;
   }
-  std::size_t files() const { return static_cast<std::size_t>(std::distance(fs::directory_iterator(folder_), fs::directory_iterator())); }
+  std::size_t files() const {
+    return static_cast<std::size_t>(std::distance(fs::directory_iterator(folder_), fs::directory_iterator()));
+  }
 
   fs::path folder_;
 };
@@ -78,7 +83,8 @@ TEST_F(Cli, VerifyExitsWithOneAndNamesTheProblem) {
   write("g.hk", unsound);
   const Outcome outcome = hocket("verify g.hk");
   EXPECT_EQ(outcome.code, 1);
-  EXPECT_NE(outcome.out.find("y: type: result is f32[5], but aten.neg.default gives f32[4]"), std::string::npos) << outcome.out;
+  EXPECT_NE(outcome.out.find("y: type: result is f32[5], but aten.neg.default gives f32[4]"), std::string::npos)
+      << outcome.out;
 }
 
 TEST_F(Cli, VerifyReportsEveryFileEvenAfterABadOne) {
@@ -87,7 +93,8 @@ TEST_F(Cli, VerifyReportsEveryFileEvenAfterABadOne) {
   const Outcome outcome = hocket("verify bad.hk missing.hk good.hk");
   EXPECT_EQ(outcome.code, 1);
   EXPECT_NE(outcome.err.find("bad.hk:1:10"), std::string::npos) << outcome.err;
-  EXPECT_NE(outcome.err.find("missing.hk: can't be opened: No such file or directory"), std::string::npos) << outcome.err;
+  EXPECT_NE(outcome.err.find("missing.hk: can't be opened: No such file or directory"), std::string::npos)
+      << outcome.err;
   EXPECT_NE(outcome.out.find("good.hk: ok"), std::string::npos);
 }
 
@@ -139,13 +146,21 @@ TEST_F(Cli, ConvertKeepsTheOldFileWhereTheNewOneCannotBeWritten) {
 }
 
 TEST_F(Cli, ABadFileLeavesNothingBehindWhateverTheCommand) {
-  const std::string bad[] = {"", "{", "{}", "[1,2]", "\x1f\x8b\x08", std::string("\xff\xfe\x00graph", 8), "graph @g(%x: f32[9223372036854775808]) { return %x }",
-                             R"({"schema":"commgraph/1","name":"g","groups":[],"storages":[],"nodes":[{"id":0,"name":"o","kind":"output","in":[7],"args":[{"n":7}],"out":[]}]})"};
+  const std::string bad[] = {
+      "",
+      "{",
+      "{}",
+      "[1,2]",
+      "\x1f\x8b\x08",
+      std::string("\xff\xfe\x00graph", 8),
+      "graph @g(%x: f32[9223372036854775808]) { return %x }",
+      R"({"schema":"commgraph/1","name":"g","groups":[],"storages":[],"nodes":[{"id":0,"name":"o","kind":"output","in":[7],"args":[{"n":7}],"out":[]}]})"};
   for (const std::string& content : bad) {
     write("bad", content);
     for (const char* command : {"verify bad", "convert bad out.json", "stats bad", "opt bad -o out.hk"}) {
       const Outcome outcome = hocket(command);
-      EXPECT_TRUE(outcome.code == 1 || outcome.code == 2) << command << " exited with " << outcome.code << " on: " << content;
+      EXPECT_TRUE(outcome.code == 1 || outcome.code == 2)
+          << command << " exited with " << outcome.code << " on: " << content;
       EXPECT_NE(outcome.err.find("bad"), std::string::npos) << "no file name in: " << outcome.err;
     }
     EXPECT_EQ(files(), 1U) << content;
@@ -167,7 +182,8 @@ TEST_F(Cli, StatsCountsAndJsonAgree) {
 TEST_F(Cli, StatsTableHasARowForEachNode) {
   write("g.hk", sound);
   const std::string table = hocket("stats --table g.hk").out;
-  for (const char* row : {"all_reduce on @dp", "waits for s", "16 B", "500.00 µs"}) EXPECT_NE(table.find(row), std::string::npos) << row << " in\n" << table;
+  for (const char* row : {"all_reduce on @dp", "waits for s", "16 B", "500.00 µs"})
+    EXPECT_NE(table.find(row), std::string::npos) << row << " in\n" << table;
   EXPECT_NE(hocket("stats --table --rows 2 g.hk").out.find("… 2 more nodes"), std::string::npos);
 }
 
@@ -195,8 +211,10 @@ TEST_F(Cli, WrongUsageExitsWithTwo) {
 }
 
 TEST_F(Cli, AMisspeltCommandGetsTheNearestOne) {
-  EXPECT_EQ(hocket("verfy x").err, "hocket: there is no command 'verfy', did you mean verify?; known: demo, verify, convert, stats, opt\n");
-  EXPECT_EQ(hocket("frobnicate").err, "hocket: there is no command 'frobnicate'; known: demo, verify, convert, stats, opt\n");
+  EXPECT_EQ(hocket("verfy x").err,
+            "hocket: there is no command 'verfy', did you mean verify?; known: demo, verify, convert, stats, opt\n");
+  EXPECT_EQ(hocket("frobnicate").err,
+            "hocket: there is no command 'frobnicate'; known: demo, verify, convert, stats, opt\n");
 }
 
 TEST_F(Cli, HelpOfEveryCommandHasAnExample) {
@@ -228,7 +246,8 @@ void expect_same(const nlohmann::json& before, const nlohmann::json& after, cons
     }
   } else if (before.is_array()) {
     ASSERT_EQ(before.size(), after.size()) << where;
-    for (std::size_t i = 0; i < before.size(); ++i) expect_same(before[i], after[i], where + "[" + std::to_string(i) + "]");
+    for (std::size_t i = 0; i < before.size(); ++i)
+      expect_same(before[i], after[i], where + "[" + std::to_string(i) + "]");
   } else {
     ASSERT_EQ(before, after) << where;
   }

@@ -26,7 +26,8 @@ inline void must_have_place(const Error& error) {
 
 // Two nodes of one name can be told apart in JSON, by their ids, but not in text.
 inline bool has_distinct_names(const std::vector<Problem>& problems) {
-  return std::none_of(problems.begin(), problems.end(), [](const Problem& problem) { return problem.kind == ProblemKind::name; });
+  return std::none_of(problems.begin(), problems.end(),
+                      [](const Problem& problem) { return problem.kind == ProblemKind::name; });
 }
 
 inline void must_be_equal(const Graph& graph, const Graph& again, const std::string& how, const std::string& text) {

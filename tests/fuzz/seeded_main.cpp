@@ -44,7 +44,8 @@ extern "C" void keep_input(int number) {
     std::fwrite(current_input.data(), 1, current_input.size(), file);
     std::fclose(file);
   }
-  constexpr std::string_view message = "the input is in the file crash-input of the working directory; give it to this program to replay\n";
+  constexpr std::string_view message =
+      "the input is in the file crash-input of the working directory; give it to this program to replay\n";
   [[maybe_unused]] const auto written = ::write(STDERR_FILENO, message.data(), message.size());
   ::signal(number, SIG_DFL);
   ::raise(number);
@@ -57,6 +58,7 @@ void run(std::string input) {
 
 // ---------------------------------------------------------------- mutations
 
+// clang-format off
 // Pieces of both languages, and the values at which programs go wrong.
 const std::vector<std::string> tokens = {
     "graph", "program", "return", "group", "ranks", "world", "device", "meta", "buffer", "step", "input", "attribute", "symmetric", "arena",
@@ -69,12 +71,15 @@ const std::vector<std::string> tokens = {
     "0", "1", "-1", "2147483648", "4294967295", "4294967296", "1152921504606846976", "1152921504606846977", "9223372036854775807", "9223372036854775808",
     "-9223372036854775808", "18446744073709551616", "1e308", "1e309", "1e-400", "0.1", "-0.0", "s0", "s0*s0*s1 + 3", "s0-8",
 };
+// clang-format on
 
 using Corpus = std::vector<std::string>;
 
 std::string mutate_once(std::string text, const Corpus& corpus, Random& random) {
   const auto place = [&] { return text.empty() ? 0 : random.index(text.size()); };
-  const auto next_digit = [&](std::size_t from) { return std::min(text.find_first_of("0123456789", from), text.size()); };
+  const auto next_digit = [&](std::size_t from) {
+    return std::min(text.find_first_of("0123456789", from), text.size());
+  };
   switch (random.below(13)) {
     case 0:  // flip a bit
       if (!text.empty()) text[place()] = static_cast<char>(text[place()] ^ (1 << random.below(8)));
@@ -93,7 +98,9 @@ std::string mutate_once(std::string text, const Corpus& corpus, Random& random) 
     case 6: {  // another number
       const std::size_t begin = next_digit(place());
       const std::size_t end = std::min(text.find_first_not_of("0123456789", begin), text.size());
-      return begin < end ? text.replace(begin, end - begin, random.chance(50) ? random.pick(tokens) : std::to_string(random.below(20))) : text;
+      return begin < end ? text.replace(begin, end - begin,
+                                        random.chance(50) ? random.pick(tokens) : std::to_string(random.below(20)))
+                         : text;
     }
     case 7: {  // more digits
       const std::size_t begin = next_digit(place());
@@ -101,7 +108,8 @@ std::string mutate_once(std::string text, const Corpus& corpus, Random& random) 
     }
     case 8: {  // deeper
       const std::size_t depth = random.chance(90) ? random.index(80) : random.index(3000);
-      const auto [open, close] = random.pick({std::pair("[", ']'), std::pair("(", ')'), std::pair("{", '}'), std::pair("{\"a\":", '}')});
+      const auto [open, close] =
+          random.pick({std::pair("[", ']'), std::pair("(", ')'), std::pair("{", '}'), std::pair("{\"a\":", '}')});
       std::string opening;
       for (std::size_t i = 0; i < depth; ++i) opening += open;
       const std::size_t at = place();
@@ -140,7 +148,8 @@ std::string mutated(const Corpus& corpus, Random& random, std::size_t max_length
 
 // ---------------------------------------------------------------- command line
 
-bool number_option(std::string_view& argument, std::string_view name, std::vector<std::string_view>& rest, std::uint64_t& value) {
+bool number_option(std::string_view& argument, std::string_view name, std::vector<std::string_view>& rest,
+                   std::uint64_t& value) {
   if (argument.starts_with("--")) argument.remove_prefix(1);
   if (!argument.starts_with(name)) return false;
   argument.remove_prefix(name.size());
@@ -166,7 +175,8 @@ bool parse(int argc, char** argv, Options& options) {
       continue;
     }
     std::uint64_t max_length = 0;
-    if (number_option(argument, "-runs", rest, options.runs) || number_option(argument, "-seed", rest, options.seed)) continue;
+    if (number_option(argument, "-runs", rest, options.runs) || number_option(argument, "-seed", rest, options.seed))
+      continue;
     if (!number_option(argument, "-max_len", rest, max_length)) return false;
     options.max_length = static_cast<std::size_t>(max_length);
   }
@@ -208,6 +218,7 @@ int main(int argc, char** argv) {
   if (corpus.empty()) corpus.emplace_back();
   Random random(options.seed);
   for (std::uint64_t i = 0; i < options.runs; ++i) run(mutated(corpus, random, options.max_length));
-  fmt::print("{} inputs as they are, {} mutated with seed {}\n", options.inputs.empty() ? 0 : corpus.size(), options.runs, options.seed);
+  fmt::print("{} inputs as they are, {} mutated with seed {}\n", options.inputs.empty() ? 0 : corpus.size(),
+             options.runs, options.seed);
   return 0;
 }

@@ -9,8 +9,9 @@ namespace {
 
 bool is_capture(const std::filesystem::path& path) {
   const std::string name = path.filename();
-  return name.ends_with(".json.gz") && (name.starts_with("ap_") || name.starts_with("ddp_") || name.starts_with("fsdp_") ||
-                                        name.starts_with("moe_") || name.starts_with("tp_"));
+  return name.ends_with(".json.gz") &&
+         (name.starts_with("ap_") || name.starts_with("ddp_") || name.starts_with("fsdp_") ||
+          name.starts_with("moe_") || name.starts_with("tp_"));
 }
 
 std::vector<std::string> captures_in(const std::filesystem::path& folder) {

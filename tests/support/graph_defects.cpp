@@ -55,7 +55,8 @@ DraftNode clone_of(GraphDraft& draft, NodeId source, std::string name) {
 
 std::vector<GraphDefect> graph_defects() {
   std::vector<GraphDefect> all;
-  for (auto part : {structure_defects(), value_defects(), communication_defects()}) std::move(part.begin(), part.end(), std::back_inserter(all));
+  for (auto part : {structure_defects(), value_defects(), communication_defects()})
+    std::move(part.begin(), part.end(), std::back_inserter(all));
   return all;
 }
 
@@ -108,7 +109,8 @@ bool close_circle(GraphDraft& draft, const Graph& graph, Random& random) {
 }
 
 bool use_itself(GraphDraft& draft, const Graph& graph, Random& random) {
-  const NodeId id = pick_node(graph, random, [&](NodeId one) { return is_op(graph, one) && !graph.inputs(one).empty(); });
+  const NodeId id =
+      pick_node(graph, random, [&](NodeId one) { return is_op(graph, one) && !graph.inputs(one).empty(); });
   if (!id.valid()) return false;
   draft.redirect_args(draft.nodes[id.index()], [&](NodeId) { return id; });
   return true;
@@ -152,13 +154,16 @@ bool second_output(GraphDraft& draft, const Graph&, Random&) {
 }
 
 bool list_as_tensor(GraphDraft& draft, const Graph& graph, Random& random) {
-  const auto is_element = [&](NodeId id) { return is_op(graph, id) && graph.op_name(id) == "getitem" && graph.node(graph.inputs(id)[0]).multi; };
+  const auto is_element = [&](NodeId id) {
+    return is_op(graph, id) && graph.op_name(id) == "getitem" && graph.node(graph.inputs(id)[0]).multi;
+  };
   const NodeId user = pick_node(graph, random, [&](NodeId id) {
     const auto inputs = graph.inputs(id);
     return is_op(graph, id) && graph.op_name(id) != "getitem" && std::any_of(inputs.begin(), inputs.end(), is_element);
   });
   if (!user.valid()) return false;
-  draft.redirect_args(draft.nodes[user.index()], [&](NodeId old) { return is_element(old) ? graph.inputs(old)[0] : old; });
+  draft.redirect_args(draft.nodes[user.index()],
+                      [&](NodeId old) { return is_element(old) ? graph.inputs(old)[0] : old; });
   return true;
 }
 
@@ -170,7 +175,8 @@ bool results_not_marked_as_list(GraphDraft& draft, const Graph& graph, Random& r
 }
 
 bool input_with_argument(GraphDraft& draft, const Graph& graph, Random& random) {
-  const NodeId id = pick_node(graph, random, [&](NodeId one) { return graph.node(one).kind == NodeKind::input && one.index() > 0; });
+  const NodeId id =
+      pick_node(graph, random, [&](NodeId one) { return graph.node(one).kind == NodeKind::input && one.index() > 0; });
   if (!id.valid()) return false;
   draft.nodes[id.index()].args = {Arg::value(NodeId(0))};
   return true;

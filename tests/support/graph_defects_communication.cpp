@@ -62,7 +62,9 @@ bool wait_for_other_collective(GraphDraft& draft, const Graph& graph, Random& ra
   const auto own = graph.outputs(wait);
   const NodeId other = pick_node(graph, random, [&](NodeId id) {
     const auto results = graph.outputs(id);
-    return id < wait && is_collective(graph, id) && std::none_of(results.begin(), results.end(), [&](const Output& one) { return one.storage == own[0].storage; });
+    return id < wait && is_collective(graph, id) &&
+           std::none_of(results.begin(), results.end(),
+                        [&](const Output& one) { return one.storage == own[0].storage; });
   });
   if (!other.valid()) return false;
   draft.nodes[wait.index()].wait_of = other;
@@ -79,7 +81,9 @@ bool wait_for_no_collective(GraphDraft& draft, const Graph& graph, Random& rando
 
 bool operator_that_waits(GraphDraft& draft, const Graph& graph, Random& random) {
   const NodeId collective = pick_collective(graph, random);
-  const NodeId id = pick_node(graph, random, [&](NodeId one) { return is_op(graph, one) && (graph.op_spec(one) == nullptr || !graph.op_spec(one)->effects.waits); });
+  const NodeId id = pick_node(graph, random, [&](NodeId one) {
+    return is_op(graph, one) && (graph.op_spec(one) == nullptr || !graph.op_spec(one)->effects.waits);
+  });
   if (!collective.valid() || !id.valid()) return false;
   draft.nodes[id.index()].wait_of = collective;
   return true;
@@ -149,14 +153,17 @@ bool hide_collective(GraphDraft& draft, const Graph& graph, Random& random) {
 }
 
 bool claim_collective(GraphDraft& draft, const Graph& graph, Random& random) {
-  const NodeId id = pick_node(graph, random, [&](NodeId one) { return graph.op_spec(one) != nullptr && !graph.op_spec(one)->effects.comm; });
+  const NodeId id = pick_node(
+      graph, random, [&](NodeId one) { return graph.op_spec(one) != nullptr && !graph.op_spec(one)->effects.comm; });
   if (!id.valid() || graph.groups().empty()) return false;
   draft.nodes[id.index()].collective = Collective{CollectiveKind::all_reduce, GroupId(0), Bytes(1), Bytes(1)};
   return true;
 }
 
 bool wrong_group_size(GraphDraft& draft, const Graph& graph, Random& random) {
-  const NodeId id = pick_node(graph, random, [&](NodeId one) { return is_collective(graph, one) && graph.op_spec(one)->effects.comm->group_size_arg >= 0; });
+  const NodeId id = pick_node(graph, random, [&](NodeId one) {
+    return is_collective(graph, one) && graph.op_spec(one)->effects.comm->group_size_arg >= 0;
+  });
   if (!id.valid()) return false;
   Arg& size = draft.nodes[id.index()].args[static_cast<std::size_t>(graph.op_spec(id)->effects.comm->group_size_arg)];
   size = Arg::integer(size.as_integer() + 1);
@@ -172,7 +179,9 @@ bool no_group(GraphDraft& draft, const Graph& graph, Random& random) {
 
 // ---- groups
 
-Group* pick_group(GraphDraft& draft, Random& random) { return draft.groups.empty() ? nullptr : &draft.groups[random.index(draft.groups.size())]; }
+Group* pick_group(GraphDraft& draft, Random& random) {
+  return draft.groups.empty() ? nullptr : &draft.groups[random.index(draft.groups.size())];
+}
 
 bool empty_group(GraphDraft& draft, const Graph&, Random& random) {
   Group* group = pick_group(draft, random);

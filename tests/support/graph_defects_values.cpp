@@ -11,7 +11,8 @@ bool is_known_op(const Graph& graph, NodeId id) { return graph.op_spec(id) != nu
 
 bool aliases(const Graph& graph, NodeId id) {
   const OpSpec* spec = graph.op_spec(id);
-  return spec != nullptr && (spec->effects.alias == Alias::first || spec->effects.alias == Alias::out) && graph.node(id).view_of.valid();
+  return spec != nullptr && (spec->effects.alias == Alias::first || spec->effects.alias == Alias::out) &&
+         graph.node(id).view_of.valid();
 }
 
 bool creates(const Graph& graph, NodeId id) {
@@ -31,13 +32,21 @@ std::size_t new_storage(GraphDraft& draft, Dim bytes) {
 
 // Operators whose result has the type of their first argument; mm, which takes nothing but matrices.
 bool redirect_to_other_type(GraphDraft& draft, const Graph& graph, Random& random) {
-  constexpr std::string_view same_as_argument[] = {"aten.relu.default", "aten.neg.default",  "aten.exp.default",    "aten.tanh.default",
-                                                   "aten.alias.default", "aten.clone.default", "aten.detach.default", "aten.silu.default",
-                                                   "_c10d_functional.all_reduce.default", "_c10d_functional.wait_tensor.default"};
+  constexpr std::string_view same_as_argument[] = {"aten.relu.default",
+                                                   "aten.neg.default",
+                                                   "aten.exp.default",
+                                                   "aten.tanh.default",
+                                                   "aten.alias.default",
+                                                   "aten.clone.default",
+                                                   "aten.detach.default",
+                                                   "aten.silu.default",
+                                                   "_c10d_functional.all_reduce.default",
+                                                   "_c10d_functional.wait_tensor.default"};
   const auto fits = [&](NodeId id) {
     if (!is_op(graph, id) || graph.args(id).empty() || !graph.args(id)[0].is(ArgKind::value)) return false;
     const std::string_view op = graph.op_name(id);
-    return op == "aten.mm.default" || std::find(std::begin(same_as_argument), std::end(same_as_argument), op) != std::end(same_as_argument);
+    return op == "aten.mm.default" ||
+           std::find(std::begin(same_as_argument), std::end(same_as_argument), op) != std::end(same_as_argument);
   };
   const NodeId id = pick_node(graph, random, fits);
   if (!id.valid()) return false;
@@ -66,7 +75,8 @@ bool change_shape(GraphDraft& draft, const Graph& graph, Random& random) {
 }
 
 bool change_rank(GraphDraft& draft, const Graph& graph, Random& random) {
-  const NodeId id = pick_node(graph, random, [&](NodeId one) { return !graph.outputs(one).empty() && has_known_types(graph, one); });
+  const NodeId id =
+      pick_node(graph, random, [&](NodeId one) { return !graph.outputs(one).empty() && has_known_types(graph, one); });
   if (!id.valid()) return false;
   DraftOutput& output = draft.nodes[id.index()].outputs[0];
   output.shape.emplace_back(1);
@@ -75,7 +85,8 @@ bool change_rank(GraphDraft& draft, const Graph& graph, Random& random) {
 }
 
 bool change_dtype(GraphDraft& draft, const Graph& graph, Random& random) {
-  const NodeId id = pick_node(graph, random, [&](NodeId one) { return !graph.outputs(one).empty() && has_known_types(graph, one); });
+  const NodeId id =
+      pick_node(graph, random, [&](NodeId one) { return !graph.outputs(one).empty() && has_known_types(graph, one); });
   if (!id.valid()) return false;
   Dtype& dtype = draft.nodes[id.index()].outputs[0].dtype;
   dtype = dtype == Dtype::i16 ? Dtype::f16 : Dtype::i16;
@@ -83,7 +94,8 @@ bool change_dtype(GraphDraft& draft, const Graph& graph, Random& random) {
 }
 
 bool drop_result(GraphDraft& draft, const Graph& graph, Random& random) {
-  const NodeId id = pick_node(graph, random, [&](NodeId one) { return graph.outputs(one).size() > 1 && has_known_types(graph, one); });
+  const NodeId id = pick_node(graph, random,
+                              [&](NodeId one) { return graph.outputs(one).size() > 1 && has_known_types(graph, one); });
   if (!id.valid()) return false;
   draft.nodes[id.index()].outputs.pop_back();
   return true;
@@ -112,7 +124,8 @@ bool change_stride(GraphDraft& draft, const Graph& graph, Random& random) {
 
 bool change_offset(GraphDraft& draft, const Graph& graph, Random& random) {
   const NodeId id = pick_node(graph, random, [&](NodeId one) {
-    return aliases(graph, one) && !graph.outputs(one).empty() && has_elements(graph.type(graph.outputs(one)[0])) && has_known_types(graph, one);
+    return aliases(graph, one) && !graph.outputs(one).empty() && has_elements(graph.type(graph.outputs(one)[0])) &&
+           has_known_types(graph, one);
   });
   if (!id.valid()) return false;
   Dim& offset = draft.nodes[id.index()].outputs[0].offset;
@@ -124,7 +137,8 @@ NodeId pick_element(const Graph& graph, Random& random) {
   return pick_node(graph, random, [&](NodeId id) {
     if (!is_op(graph, id) || graph.op_name(id) != "getitem" || graph.outputs(id).size() != 1) return false;
     const OpSpec* maker = graph.op_spec(graph.inputs(id)[0]);
-    return graph.args(id)[1].is(ArgKind::integer) && maker != nullptr && maker->output_mask_arg < 0 && maker->tensor_results.empty();
+    return graph.args(id)[1].is(ArgKind::integer) && maker != nullptr && maker->output_mask_arg < 0 &&
+           maker->tensor_results.empty();
   });
 }
 
@@ -177,7 +191,9 @@ bool shrink_storage(GraphDraft& draft, const Graph& graph, Random& random) {
 }
 
 bool size_beyond_63_bits(GraphDraft& draft, const Graph& graph, Random& random) {
-  const NodeId id = pick_node(graph, random, [&](NodeId one) { return graph.node(one).kind == NodeKind::input && graph.outputs(one).size() == 1; });
+  const NodeId id = pick_node(graph, random, [&](NodeId one) {
+    return graph.node(one).kind == NodeKind::input && graph.outputs(one).size() == 1;
+  });
   if (!id.valid()) return false;
   draft.nodes[id.index()].outputs[0].shape = {Dim::max, Dim::max};
   draft.nodes[id.index()].outputs[0].strides = {Dim::max, 1};
@@ -188,7 +204,9 @@ bool view_of_no_argument(GraphDraft& draft, const Graph& graph, Random& random) 
   const NodeId id = pick_node(graph, random, [&](NodeId one) { return aliases(graph, one); });
   if (!id.valid()) return false;
   const auto inputs = graph.inputs(id);
-  const NodeId other = pick_node(graph, random, [&](NodeId one) { return one < id && std::find(inputs.begin(), inputs.end(), one) == inputs.end(); });
+  const NodeId other = pick_node(graph, random, [&](NodeId one) {
+    return one < id && std::find(inputs.begin(), inputs.end(), one) == inputs.end();
+  });
   if (!other.valid()) return false;
   draft.nodes[id.index()].view_of = other;
   return true;
@@ -196,10 +214,14 @@ bool view_of_no_argument(GraphDraft& draft, const Graph& graph, Random& random) 
 
 // copy_(a, b) that claims to give b, with all of b's memory.
 bool view_of_other_argument(GraphDraft& draft, const Graph& graph, Random& random) {
-  const auto second = [&](NodeId id) { return graph.args(id).size() > 1 && graph.args(id)[1].is(ArgKind::value) ? graph.args(id)[1].as_node() : NodeId::none(); };
+  const auto second = [&](NodeId id) {
+    return graph.args(id).size() > 1 && graph.args(id)[1].is(ArgKind::value) ? graph.args(id)[1].as_node()
+                                                                             : NodeId::none();
+  };
   const NodeId id = pick_node(graph, random, [&](NodeId one) {
     if (!aliases(graph, one) || graph.op_spec(one)->effects.alias_arg != 0 || !second(one).valid()) return false;
-    return second(one) != graph.node(one).view_of && graph.outputs(second(one)).size() == 1 && graph.outputs(one).size() == 1;
+    return second(one) != graph.node(one).view_of && graph.outputs(second(one)).size() == 1 &&
+           graph.outputs(one).size() == 1;
   });
   if (!id.valid()) return false;
   draft.nodes[id.index()].view_of = second(id);
@@ -208,14 +230,16 @@ bool view_of_other_argument(GraphDraft& draft, const Graph& graph, Random& rando
 }
 
 bool view_of_nothing(GraphDraft& draft, const Graph& graph, Random& random) {
-  const NodeId id = pick_node(graph, random, [&](NodeId one) { return aliases(graph, one) && !graph.outputs(one).empty(); });
+  const NodeId id =
+      pick_node(graph, random, [&](NodeId one) { return aliases(graph, one) && !graph.outputs(one).empty(); });
   if (!id.valid()) return false;
   draft.nodes[id.index()].view_of = NodeId::none();
   return true;
 }
 
 bool view_in_own_storage(GraphDraft& draft, const Graph& graph, Random& random) {
-  const NodeId id = pick_node(graph, random, [&](NodeId one) { return aliases(graph, one) && !graph.outputs(one).empty(); });
+  const NodeId id =
+      pick_node(graph, random, [&](NodeId one) { return aliases(graph, one) && !graph.outputs(one).empty(); });
   if (!id.valid()) return false;
   DraftOutput& output = draft.nodes[id.index()].outputs[0];
   output.storage = new_storage(draft, draft.storage_bytes[output.storage]);
@@ -223,7 +247,8 @@ bool view_in_own_storage(GraphDraft& draft, const Graph& graph, Random& random) 
 }
 
 bool view_on_other_device(GraphDraft& draft, const Graph& graph, Random& random) {
-  const NodeId id = pick_node(graph, random, [&](NodeId one) { return aliases(graph, one) && graph.outputs(one).size() == 1; });
+  const NodeId id =
+      pick_node(graph, random, [&](NodeId one) { return aliases(graph, one) && graph.outputs(one).size() == 1; });
   if (!id.valid()) return false;
   draft.nodes[id.index()].outputs[0].device = "elsewhere";
   return true;
@@ -231,7 +256,8 @@ bool view_on_other_device(GraphDraft& draft, const Graph& graph, Random& random)
 
 bool result_called_a_view(GraphDraft& draft, const Graph& graph, Random& random) {
   const NodeId id = pick_node(graph, random, [&](NodeId one) {
-    return creates(graph, one) && is_known_op(graph, one) && graph.op_spec(one)->effects.alias == Alias::fresh && !graph.inputs(one).empty();
+    return creates(graph, one) && is_known_op(graph, one) && graph.op_spec(one)->effects.alias == Alias::fresh &&
+           !graph.inputs(one).empty();
   });
   if (!id.valid()) return false;
   draft.nodes[id.index()].view_of = graph.inputs(id)[0];
@@ -239,7 +265,8 @@ bool result_called_a_view(GraphDraft& draft, const Graph& graph, Random& random)
 }
 
 bool results_in_one_storage(GraphDraft& draft, const Graph& graph, Random& random) {
-  const NodeId id = pick_node(graph, random, [&](NodeId one) { return creates(graph, one) && graph.outputs(one).size() > 1; });
+  const NodeId id =
+      pick_node(graph, random, [&](NodeId one) { return creates(graph, one) && graph.outputs(one).size() > 1; });
   if (!id.valid()) return false;
   auto& outputs = draft.nodes[id.index()].outputs;
   outputs[1].storage = outputs[0].storage;
@@ -250,7 +277,8 @@ bool results_in_one_storage(GraphDraft& draft, const Graph& graph, Random& rando
 // ---- mutation
 
 bool hide_mutation(GraphDraft& draft, const Graph& graph, Random& random) {
-  const NodeId id = pick_node(graph, random, [&](NodeId one) { return is_known_op(graph, one) && !graph.mutates(one).empty(); });
+  const NodeId id =
+      pick_node(graph, random, [&](NodeId one) { return is_known_op(graph, one) && !graph.mutates(one).empty(); });
   if (!id.valid()) return false;
   draft.nodes[id.index()].mutates.clear();
   return true;
@@ -258,7 +286,8 @@ bool hide_mutation(GraphDraft& draft, const Graph& graph, Random& random) {
 
 bool claim_mutation(GraphDraft& draft, const Graph& graph, Random& random) {
   const NodeId id = pick_node(graph, random, [&](NodeId one) {
-    return is_known_op(graph, one) && graph.mutates(one).empty() && !graph.inputs(one).empty() && graph.op_spec(one)->effects.mutates == 0;
+    return is_known_op(graph, one) && graph.mutates(one).empty() && !graph.inputs(one).empty() &&
+           graph.op_spec(one)->effects.mutates == 0;
   });
   if (!id.valid()) return false;
   draft.nodes[id.index()].mutates = {graph.inputs(id)[0]};
@@ -269,7 +298,9 @@ bool mutate_no_argument(GraphDraft& draft, const Graph& graph, Random& random) {
   const NodeId id = pick_node(graph, random, [&](NodeId one) { return is_op(graph, one); });
   if (!id.valid()) return false;
   const auto inputs = graph.inputs(id);
-  const NodeId other = pick_node(graph, random, [&](NodeId one) { return one < id && std::find(inputs.begin(), inputs.end(), one) == inputs.end(); });
+  const NodeId other = pick_node(graph, random, [&](NodeId one) {
+    return one < id && std::find(inputs.begin(), inputs.end(), one) == inputs.end();
+  });
   if (!other.valid()) return false;
   draft.nodes[id.index()].mutates.push_back(other);
   return true;

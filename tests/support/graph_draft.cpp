@@ -25,8 +25,12 @@ GraphDraft GraphDraft::of(const Graph& graph) {
     copy.keywords.assign(graph.keywords(id).begin(), graph.keywords(id).end());
     for (const Output& output : graph.outputs(id)) {
       const TypeView type = graph.type(output);
-      copy.outputs.push_back({type.dtype, {type.shape.begin(), type.shape.end()}, {type.strides.begin(), type.strides.end()}, type.offset,
-                              std::string(graph.device(output.device)), output.storage.index()});
+      copy.outputs.push_back({type.dtype,
+                              {type.shape.begin(), type.shape.end()},
+                              {type.strides.begin(), type.strides.end()},
+                              type.offset,
+                              std::string(graph.device(output.device)),
+                              output.storage.index()});
     }
     copy.multi = node.multi;
     copy.gemm = node.gemm;

@@ -25,7 +25,9 @@ GroupId GraphMaker::group(std::string group_name, int size, int apart) {
 std::string GraphMaker::name(std::string_view stem) {
   const int number = named_++;
   if (options_.odd_names && random_.chance(20)) {
-    return fmt::format("{}{}{}", random_.pick({"a b ", "\"q\" ", "back\\slash ", "ünï ", "%", "new\nline", "\x01", "0", "a.b-"}), stem, number);
+    return fmt::format("{}{}{}",
+                       random_.pick({"a b ", "\"q\" ", "back\\slash ", "ünï ", "%", "new\nline", "\x01", "0", "a.b-"}),
+                       stem, number);
   }
   return fmt::format("{}_{}", stem, number);
 }
@@ -33,7 +35,8 @@ std::string GraphMaker::name(std::string_view stem) {
 Measured GraphMaker::facts(const OpSpec* spec) {
   Measured measured;
   if (!random_.chance(options_.facts)) return measured;
-  const bool free = spec != nullptr && (spec->effects.alias != Alias::fresh || spec->metadata_only) && !spec->effects.comm;
+  const bool free =
+      spec != nullptr && (spec->effects.alias != Alias::fresh || spec->metadata_only) && !spec->effects.comm;
   // Times of the order that captures have: some µs for an operator, more for communication.
   constexpr std::int64_t microsecond = 1'000'000;
   const std::int64_t longest = (spec != nullptr && spec->effects.comm ? 200 : 50) * microsecond;
@@ -55,7 +58,8 @@ NodeId GraphMaker::add(NodeSpec spec, std::string_view stem) {
   }
   if (options_.odd_names && random_.chance(5)) spec.extra = R"("stack":["a.py",{"line":12}],"x":-0.0015)";
   const NodeId id = builder_.add(spec);
-  if (builder_.error()) throw std::logic_error(fmt::format("random graph: {}: {}", spec.op, builder_.error()->to_string()));
+  if (builder_.error())
+    throw std::logic_error(fmt::format("random graph: {}: {}", spec.op, builder_.error()->to_string()));
   return id;
 }
 
@@ -69,7 +73,8 @@ NodeId GraphMaker::input(std::string_view stem, std::vector<Dim> shape, Dtype dt
   return add(spec, stem);
 }
 
-NodeId GraphMaker::op(std::string_view op, std::vector<Arg> args, std::initializer_list<std::pair<const char*, Arg>> keywords) {
+NodeId GraphMaker::op(std::string_view op, std::vector<Arg> args,
+                      std::initializer_list<std::pair<const char*, Arg>> keywords) {
   std::vector<Keyword> named;
   for (const auto& [key, value] : keywords) named.push_back({builder_.key(key), value});
   const std::string full = full_op_name(op);
@@ -107,7 +112,8 @@ NodeId GraphMaker::all_reduce(NodeId value, GroupId group, const char* reduce) {
 }
 
 NodeId GraphMaker::all_gather(NodeId value, GroupId group) {
-  return op("_c10d_functional.all_gather_into_tensor", {Arg::value(value), Arg::integer(size_of(group)), Arg::group(group)});
+  return op("_c10d_functional.all_gather_into_tensor",
+            {Arg::value(value), Arg::integer(size_of(group)), Arg::group(group)});
 }
 
 NodeId GraphMaker::reduce_scatter(NodeId value, GroupId group, const char* reduce) {

@@ -26,7 +26,8 @@ class GraphMaker {
   int size_of(GroupId group) const { return sizes_[group.index()]; }
 
   NodeId input(std::string_view stem, std::vector<Dim> shape, Dtype dtype = Dtype::f32);
-  NodeId op(std::string_view op, std::vector<Arg> args, std::initializer_list<std::pair<const char*, Arg>> keywords = {});
+  NodeId op(std::string_view op, std::vector<Arg> args,
+            std::initializer_list<std::pair<const char*, Arg>> keywords = {});
   NodeId integer(std::string_view op, std::vector<Arg> args, std::int64_t value);
   NodeId opaque(std::string_view op, std::vector<Arg> args, Dtype dtype, std::vector<Dim> shape);
 

@@ -94,7 +94,9 @@ bool hide_read(ProgramDraft& draft, const Program& program, Random& random) {
 }
 
 bool hide_write(ProgramDraft& draft, const Program& program, Random& random) {
-  const StepId id = pick_step(program, random, [&](StepId one) { return program.op_spec(one) != nullptr && program.op_spec(one)->effects.mutates != 0; });
+  const StepId id = pick_step(program, random, [&](StepId one) {
+    return program.op_spec(one) != nullptr && program.op_spec(one)->effects.mutates != 0;
+  });
   if (!id.valid()) return false;
   OperandId& written = draft.steps[id.index()].writes[0];
   written = in_new_buffer(draft, written);
@@ -114,7 +116,8 @@ bool write_constant(ProgramDraft& draft, const Program& program, Random& random)
 
 bool read_before_write(ProgramDraft& draft, const Program& program, Random& random) {
   const StepId id = pick_step(program, random, [&](StepId one) {
-    return !program.writes(one).empty() && program.buffer(program.operand(program.writes(one)[0]).buffer).home != Home::input;
+    return !program.writes(one).empty() &&
+           program.buffer(program.operand(program.writes(one)[0]).buffer).home != Home::input;
   });
   if (!id.valid()) return false;
   const OperandId early = program.writes(id)[0];
@@ -157,7 +160,8 @@ bool swap_dependent(ProgramDraft& draft, const Program& program, Random& random)
 
 bool change_written_type(ProgramDraft& draft, const Program& program, Random& random) {
   const StepId id = pick_step(program, random, [&](StepId one) {
-    return !program.writes(one).empty() && program.op_spec(one) != nullptr && program.op_spec(one)->shape != nullptr && program.op_spec(one)->effects.mutates == 0;
+    return !program.writes(one).empty() && program.op_spec(one) != nullptr && program.op_spec(one)->shape != nullptr &&
+           program.op_spec(one)->effects.mutates == 0;
   });
   if (!id.valid()) return false;
   DraftOperand operand = draft.operands[program.writes(id)[0].index()];
@@ -217,7 +221,8 @@ bool second_in_flight(ProgramDraft& draft, const Program& program, Random& rando
   const OperandId result = program.writes(first)[0];
   DraftStep second = relu_in_place("second in flight", result);
   second.op = "_c10d_functional.all_reduce_.default";
-  second.args = {Arg::value(result), Arg::text(ArgKind::string, draft.pool.strings.add("sum")), Arg::group(program.collective(first)->group)};
+  second.args = {Arg::value(result), Arg::text(ArgKind::string, draft.pool.strings.add("sum")),
+                 Arg::group(program.collective(first)->group)};
   second.collective = Collective{CollectiveKind::all_reduce, program.collective(first)->group, Bytes(), Bytes()};
   DraftStep its_wait = draft.steps[wait.index()];
   its_wait.name = "second wait";
@@ -230,13 +235,15 @@ bool second_in_flight(ProgramDraft& draft, const Program& program, Random& rando
 bool wait_for_later_step(ProgramDraft& draft, const Program& program, Random& random) {
   const StepId wait = pick_wait(program, random);
   if (!wait.valid()) return false;
-  draft.steps[wait.index()].waits_for = StepId(static_cast<std::size_t>(random.between(static_cast<std::int64_t>(wait.index()), static_cast<std::int64_t>(program.size()) - 1)));
+  draft.steps[wait.index()].waits_for = StepId(static_cast<std::size_t>(
+      random.between(static_cast<std::int64_t>(wait.index()), static_cast<std::int64_t>(program.size()) - 1)));
   return true;
 }
 
 bool wait_for_no_collective(ProgramDraft& draft, const Program& program, Random& random) {
   const StepId wait = pick_wait(program, random);
-  const StepId other = pick_step(program, random, [&](StepId id) { return id < wait && program.collective(id) == nullptr; });
+  const StepId other =
+      pick_step(program, random, [&](StepId id) { return id < wait && program.collective(id) == nullptr; });
   if (!wait.valid() || !other.valid()) return false;
   draft.steps[wait.index()].waits_for = other;
   return true;
@@ -314,7 +321,9 @@ bool rank_twice(ProgramDraft& draft, const Program&, Random& random) {
 
 // ---- memory
 
-bool is_placed(const Program& program, OperandId operand) { return program.buffer(program.operand(operand).buffer).placed_at >= 0; }
+bool is_placed(const Program& program, OperandId operand) {
+  return program.buffer(program.operand(operand).buffer).placed_at >= 0;
+}
 
 // A step reads one placed buffer and writes another of the same arena: both are live there.
 bool overlap(ProgramDraft& draft, const Program& program, Random& random) {
@@ -324,7 +333,8 @@ bool overlap(ProgramDraft& draft, const Program& program, Random& random) {
         const Buffer& a = program.buffer(program.operand(read).buffer);
         const Buffer& b = program.buffer(program.operand(written).buffer);
         const bool same_arena = a.home == b.home && a.group == b.group && a.device == b.device;
-        if (is_placed(program, read) && is_placed(program, written) && same_arena && program.operand(read).buffer != program.operand(written).buffer) {
+        if (is_placed(program, read) && is_placed(program, written) && same_arena &&
+            program.operand(read).buffer != program.operand(written).buffer) {
           return std::pair(program.operand(read).buffer, program.operand(written).buffer);
         }
       }
@@ -334,7 +344,8 @@ bool overlap(ProgramDraft& draft, const Program& program, Random& random) {
   const StepId id = pick_step(program, random, [&](StepId one) { return partner(one).first.valid(); });
   if (!id.valid()) return false;
   const auto [a, b] = partner(id);
-  draft.buffers[a.index()].placed_at = program.buffer(b).placed_at + random.between(0, program.buffer(b).bytes.value() - 1);
+  draft.buffers[a.index()].placed_at =
+      program.buffer(b).placed_at + random.between(0, program.buffer(b).bytes.value() - 1);
   return true;
 }
 

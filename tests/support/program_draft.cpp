@@ -10,13 +10,16 @@ ProgramDraft ProgramDraft::of(const Program& program) {
   draft.pool = program.pool();
   for (std::size_t i = 0; i < program.buffers().size(); ++i) {
     const Buffer& buffer = program.buffer(BufferId(i));
-    draft.buffers.push_back({std::string(program.name(BufferId(i))), buffer.home, buffer.group, std::string(program.device(buffer.device)),
-                             buffer.bytes, buffer.placed_at});
+    draft.buffers.push_back({std::string(program.name(BufferId(i))), buffer.home, buffer.group,
+                             std::string(program.device(buffer.device)), buffer.bytes, buffer.placed_at});
   }
   for (std::size_t i = 0; i < program.operand_count(); ++i) {
     const TypeView type = program.type(OperandId(i));
-    draft.operands.push_back({program.operand(OperandId(i)).buffer, type.dtype, {type.shape.begin(), type.shape.end()},
-                              {type.strides.begin(), type.strides.end()}, type.offset});
+    draft.operands.push_back({program.operand(OperandId(i)).buffer,
+                              type.dtype,
+                              {type.shape.begin(), type.shape.end()},
+                              {type.strides.begin(), type.strides.end()},
+                              type.offset});
   }
   for (std::size_t i = 0; i < program.size(); ++i) {
     const StepId id(i);

@@ -70,7 +70,8 @@ class Reader {
       tests_.back().run = text.substr(0, blank);
       tests_.back().arguments = trimmed(text.substr(blank));
     } else if (take_prefix(text, "input")) {
-      if (text != "" && text != "json") mistake(fmt::format("input of the unknown kind '{}'; known: json, or nothing for program text", text));
+      if (text != "" && text != "json")
+        mistake(fmt::format("input of the unknown kind '{}'; known: json, or nothing for program text", text));
       tests_.back().json = text == "json";
       section_ = Section::input;
     } else if (take_prefix(text, "expect")) {
@@ -81,13 +82,15 @@ class Reader {
   }
 
   void expectation(std::string_view what) {
-    static const std::map<std::string_view, ProgramTest::Expected> known = {{"nothing", ProgramTest::Expected::nothing},
-                                                                            {"problems", ProgramTest::Expected::problems},
-                                                                            {"error", ProgramTest::Expected::error},
-                                                                            {"text", ProgramTest::Expected::text},
-                                                                            {"lines", ProgramTest::Expected::lines}};
+    static const std::map<std::string_view, ProgramTest::Expected> known = {
+        {"nothing", ProgramTest::Expected::nothing},
+        {"problems", ProgramTest::Expected::problems},
+        {"error", ProgramTest::Expected::error},
+        {"text", ProgramTest::Expected::text},
+        {"lines", ProgramTest::Expected::lines}};
     const auto found = known.find(what);
-    if (found == known.end()) return mistake(fmt::format("'expect {}' is not known; known: nothing, problems, error, text, lines", what));
+    if (found == known.end())
+      return mistake(fmt::format("'expect {}' is not known; known: nothing, problems, error, text, lines", what));
     tests_.back().expectations.push_back({found->second, {}});
     section_ = Section::expectation;
   }
@@ -161,7 +164,8 @@ RunOutcome verify_named_order(GraphOrProgram input, std::string_view arguments) 
 }
 
 std::map<std::string, Run>& runs() {
-  static std::map<std::string, Run> known = {{"verify", just_verify}, {"print_without_facts", print_without_facts}, {"order", verify_named_order}};
+  static std::map<std::string, Run> known = {
+      {"verify", just_verify}, {"print_without_facts", print_without_facts}, {"order", verify_named_order}};
   return known;
 }
 
@@ -222,7 +226,9 @@ std::string compare_problems(const std::vector<std::string>& expected, const std
   for (const Problem& problem : problems) actual.push_back(problem.to_string());
   bool equal = expected.size() == actual.size();
   for (std::size_t i = 0; equal && i < actual.size(); ++i) equal = fits(expected[i], actual[i]);
-  return equal ? "" : fmt::format("expected {} problems:\n{}got {}:\n{}", expected.size(), indented(expected), actual.size(), indented(actual));
+  return equal ? ""
+               : fmt::format("expected {} problems:\n{}got {}:\n{}", expected.size(), indented(expected), actual.size(),
+                             indented(actual));
 }
 
 std::string compare(const ProgramTest::Expectation& expectation, const RunOutcome& outcome) {
@@ -234,11 +240,15 @@ std::string compare(const ProgramTest::Expectation& expectation, const RunOutcom
     return missing.empty() ? "" : missing + "the error is:\n" + indented(actual);
   }
   if (outcome.error) return "an error that was not expected:\n" + indented(lines_of(outcome.error->to_string()));
-  if (expectation.what == Expected::nothing) return compare_problems({}, outcome.problems.value_or(std::vector<Problem>()));
-  if (expectation.what == Expected::problems) return compare_problems(expectation.lines, outcome.problems.value_or(std::vector<Problem>()));
+  if (expectation.what == Expected::nothing)
+    return compare_problems({}, outcome.problems.value_or(std::vector<Problem>()));
+  if (expectation.what == Expected::problems)
+    return compare_problems(expectation.lines, outcome.problems.value_or(std::vector<Problem>()));
   const auto actual = lines_of(outcome.text.value_or(""));
   if (expectation.what == Expected::text) {
-    return expectation.lines == actual ? "" : "expected the text:\n" + indented(expectation.lines) + "got:\n" + indented(actual);
+    return expectation.lines == actual
+               ? ""
+               : "expected the text:\n" + indented(expectation.lines) + "got:\n" + indented(actual);
   }
   const std::string missing = missing_line(expectation.lines, actual);
   return missing.empty() ? "" : missing + "the text is:\n" + indented(actual);
@@ -248,11 +258,14 @@ std::string compare(const ProgramTest::Expectation& expectation, const RunOutcom
 
 std::string ProgramTest::test_name() const {
   std::string result = stem + "_" + name;
-  std::replace_if(result.begin(), result.end(), [](unsigned char c) { return std::isalnum(c) == 0; }, '_');
+  std::replace_if(
+      result.begin(), result.end(), [](unsigned char c) { return std::isalnum(c) == 0; }, '_');
   return result;
 }
 
-std::vector<ProgramTest> parse_program_tests(std::string_view text, const std::string& file) { return Reader(text, file).read(); }
+std::vector<ProgramTest> parse_program_tests(std::string_view text, const std::string& file) {
+  return Reader(text, file).read();
+}
 
 std::vector<ProgramTest> read_program_tests(const std::string& folder) {
   std::vector<std::filesystem::path> paths;

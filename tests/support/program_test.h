@@ -25,12 +25,12 @@ struct ProgramTest {
     std::vector<std::string> lines;
   };
 
-  std::string name;    // the behaviour
-  std::string file;    // for messages: "verify_wait.hk:12"
-  std::string stem;    // of the file: "verify_wait"
+  std::string name;  // the behaviour
+  std::string file;  // for messages: "verify_wait.hk:12"
+  std::string stem;  // of the file: "verify_wait"
   std::string run = "verify";
   std::string arguments;
-  bool json = false;   // the input is JSON
+  bool json = false;  // the input is JSON
   std::string input;
   std::vector<Expectation> expectations;
   std::string mistake;  // of the test itself; it fails with this

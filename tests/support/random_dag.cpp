@@ -30,8 +30,8 @@ class Dag {
     bool repeats = false;  // elements of it share memory (expand): it must not be written
   };
   struct Flight {
-    std::vector<Value> results;          // each wants a wait
-    std::vector<std::size_t> written;    // storages
+    std::vector<Value> results;        // each wants a wait
+    std::vector<std::size_t> written;  // storages
     std::vector<std::size_t> read;
   };
 
@@ -60,7 +60,8 @@ class Dag {
     const int dice = static_cast<int>(random_.below(100));
     if (dice < options_.views) return view();
     if (dice < options_.views + options_.mutations) return mutate();
-    if (dice < options_.views + options_.mutations + options_.collectives) return flights_.size() < 4 ? communicate() : wait();
+    if (dice < options_.views + options_.mutations + options_.collectives)
+      return flights_.size() < 4 ? communicate() : wait();
     switch (random_.below(10)) {
       case 0: return reduce();
       case 1: return several_results();
@@ -81,12 +82,14 @@ class Dag {
   void fresh(NodeId node) { remember(node, new_storage()); }
 
   bool flies(std::size_t storage) const {
-    return std::any_of(flights_.begin(), flights_.end(),
-                       [&](const Flight& flight) { return std::find(flight.written.begin(), flight.written.end(), storage) != flight.written.end(); });
+    return std::any_of(flights_.begin(), flights_.end(), [&](const Flight& flight) {
+      return std::find(flight.written.begin(), flight.written.end(), storage) != flight.written.end();
+    });
   }
   bool is_read_in_flight(std::size_t storage) const {
-    return std::any_of(flights_.begin(), flights_.end(),
-                       [&](const Flight& flight) { return std::find(flight.read.begin(), flight.read.end(), storage) != flight.read.end(); });
+    return std::any_of(flights_.begin(), flights_.end(), [&](const Flight& flight) {
+      return std::find(flight.read.begin(), flight.read.end(), storage) != flight.read.end();
+    });
   }
 
   // A random value that can be used now and fulfils a condition; an input of the right kind always does.
@@ -98,7 +101,9 @@ class Dag {
     }
     if (fitting.empty()) return {NodeId::none(), 0, false};
     // recent values are preferred: programs go on with what they just made
-    return values_[fitting[random_.chance(50) ? fitting.size() - 1 - random_.index(std::min<std::size_t>(5, fitting.size())) : random_.index(fitting.size())]];
+    return values_[fitting[random_.chance(50)
+                               ? fitting.size() - 1 - random_.index(std::min<std::size_t>(5, fitting.size()))
+                               : random_.index(fitting.size())]];
   }
   Value pick() {
     return pick([](const Value&) { return true; });
@@ -110,24 +115,31 @@ class Dag {
   bool same_type(const Value& a, const Value& b) const {
     const TypeView type_a = make_.type(a.node);
     const TypeView type_b = make_.type(b.node);
-    return type_a.dtype == type_b.dtype && std::equal(type_a.shape.begin(), type_a.shape.end(), type_b.shape.begin(), type_b.shape.end());
+    return type_a.dtype == type_b.dtype &&
+           std::equal(type_a.shape.begin(), type_a.shape.end(), type_b.shape.begin(), type_b.shape.end());
   }
 
   // --- operators
 
   void pointwise() {
     const Value a = pick([&](const Value& v) { return is_float(v); });
-    if (random_.chance(40)) return fresh(make_.op(random_.pick({"aten.relu", "aten.exp", "aten.neg", "aten.tanh", "aten.abs"}), {value(a.node)}));
+    if (random_.chance(40))
+      return fresh(
+          make_.op(random_.pick({"aten.relu", "aten.exp", "aten.neg", "aten.tanh", "aten.abs"}), {value(a.node)}));
     if (random_.chance(20)) return fresh(make_.op("aten.mul.Tensor", {value(a.node), Arg::real(0.5)}));
-    if (random_.chance(10)) return fresh(make_.op("prims.convert_element_type", {value(a.node), Arg::dtype(random_.pick({Dtype::f32, Dtype::bf16}))}));
+    if (random_.chance(10))
+      return fresh(
+          make_.op("prims.convert_element_type", {value(a.node), Arg::dtype(random_.pick({Dtype::f32, Dtype::bf16}))}));
     const Value b = pick([&](const Value& v) { return same_type(a, v); });
-    fresh(make_.op(random_.pick({"aten.add.Tensor", "aten.sub.Tensor", "aten.mul.Tensor", "aten.maximum"}), {value(a.node), value(b.node)}));
+    fresh(make_.op(random_.pick({"aten.add.Tensor", "aten.sub.Tensor", "aten.mul.Tensor", "aten.maximum"}),
+                   {value(a.node), value(b.node)}));
   }
 
   void multiply() {
     const Value a = pick([&](const Value& v) { return rank(v) == 2 && is_float(v); });
     const Value b = pick([&](const Value& v) {
-      return rank(v) == 2 && make_.type(v.node).dtype == make_.type(a.node).dtype && make_.type(v.node).shape[0] == make_.type(a.node).shape[1];
+      return rank(v) == 2 && make_.type(v.node).dtype == make_.type(a.node).dtype &&
+             make_.type(v.node).shape[0] == make_.type(a.node).shape[1];
     });
     if (!b.node.valid()) return pointwise();
     fresh(make_.op("aten.mm", {value(a.node), value(b.node)}));
@@ -143,7 +155,8 @@ class Dag {
   void several_results() {
     const Value a = pick([&](const Value& v) { return rank(v) > 0 && is_float(v) && is_static(v) && size(v, 0) > 0; });
     if (random_.chance(50)) {
-      const NodeId both = make_.op("aten.var_mean.correction", {value(a.node), make_.sizes({0})}, {{"correction", Arg::integer(0)}, {"keepdim", Arg::boolean(true)}});
+      const NodeId both = make_.op("aten.var_mean.correction", {value(a.node), make_.sizes({0})},
+                                   {{"correction", Arg::integer(0)}, {"keepdim", Arg::boolean(true)}});
       for (int i = 0; i < 2; ++i) fresh(make_.getitem(both, i));
     } else {
       const NodeId sorted = make_.op("aten.sort", {value(a.node), Arg::integer(-1)});
@@ -155,7 +168,8 @@ class Dag {
   void create() {
     const std::int64_t width = options_.width;
     if (random_.chance(40)) return fresh(make_.op("aten.full", {make_.sizes({width, width}), Arg::real(1.5)}));
-    if (random_.chance(50)) return fresh(make_.op("aten.arange", {Arg::integer(width)}, {{"dtype", Arg::dtype(Dtype::i64)}}));
+    if (random_.chance(50))
+      return fresh(make_.op("aten.arange", {Arg::integer(width)}, {{"dtype", Arg::dtype(Dtype::i64)}}));
     fresh(make_.op("aten.full_like", {value(pick().node), Arg::integer(0)}));
   }
 
@@ -171,7 +185,8 @@ class Dag {
 
   void unknown() {
     const Value a = pick();
-    fresh(make_.opaque("mylib.fused_thing.default", {value(a.node), make_.sizes({1, 2}), Arg::none(), make_.text("mode")}, Dtype::f32,
+    fresh(make_.opaque("mylib.fused_thing.default",
+                       {value(a.node), make_.sizes({1, 2}), Arg::none(), make_.text("mode")}, Dtype::f32,
                        {options_.width, options_.width}));
   }
 
@@ -187,7 +202,8 @@ class Dag {
     // a view of data in flight is allowed: it looks at no element
     const Value a = random_.chance(15) ? values_[random_.index(values_.size())] : pick();
     const std::size_t dims = rank(a);
-    if (dims == 0 || !is_static(a)) return remember(make_.op("aten.unsqueeze", {value(a.node), Arg::integer(0)}), a.storage, a.repeats);
+    if (dims == 0 || !is_static(a))
+      return remember(make_.op("aten.unsqueeze", {value(a.node), Arg::integer(0)}), a.storage, a.repeats);
     const std::size_t dim = random_.index(dims);
     const auto at = Arg::integer(static_cast<std::int64_t>(dim));
     const std::int64_t length = size(a, dim);
@@ -200,17 +216,22 @@ class Dag {
       }
       case 1: {
         const std::int64_t begin = random_.between(0, length / 2);
-        return remember(make_.op("aten.slice.Tensor", {value(a.node), at, Arg::integer(begin), Arg::integer(random_.between(begin, length)), Arg::integer(random_.between(1, 2))}),
+        return remember(make_.op("aten.slice.Tensor",
+                                 {value(a.node), at, Arg::integer(begin), Arg::integer(random_.between(begin, length)),
+                                  Arg::integer(random_.between(1, 2))}),
                         a.storage, a.repeats);
       }
       case 2:
         if (length == 0) break;
-        return remember(make_.op("aten.select.int", {value(a.node), at, Arg::integer(random_.between(-length, length - 1))}), a.storage, a.repeats);
+        return remember(
+            make_.op("aten.select.int", {value(a.node), at, Arg::integer(random_.between(-length, length - 1))}),
+            a.storage, a.repeats);
       case 3: {
         if (length < 2) break;
         const std::int64_t part = random_.between(1, length);
         const NodeId parts = make_.op("aten.split.Tensor", {value(a.node), Arg::integer(part), at});
-        for (std::int64_t i = 0; i * part < length && i < 3; ++i) remember(make_.getitem(parts, i), a.storage, a.repeats);
+        for (std::int64_t i = 0; i * part < length && i < 3; ++i)
+          remember(make_.getitem(parts, i), a.storage, a.repeats);
         return;
       }
       case 4: return remember(make_.op("aten.unsqueeze", {value(a.node), at}), a.storage, a.repeats);
@@ -239,12 +260,15 @@ class Dag {
   // --- writes in place
 
   void mutate() {
-    const Value target = pick([&](const Value& v) { return is_float(v) && !v.repeats && !is_read_in_flight(v.storage); });
+    const Value target =
+        pick([&](const Value& v) { return is_float(v) && !v.repeats && !is_read_in_flight(v.storage); });
     if (!target.node.valid()) return pointwise();
-    if (random_.chance(30)) return remember(make_.op("aten.mul_.Tensor", {value(target.node), Arg::real(0.5)}), target.storage);
+    if (random_.chance(30))
+      return remember(make_.op("aten.mul_.Tensor", {value(target.node), Arg::real(0.5)}), target.storage);
     const Value source = pick([&](const Value& v) { return same_type(target, v) && v.storage != target.storage; });
     if (!source.node.valid()) return remember(make_.op("aten.relu_", {value(target.node)}), target.storage);
-    remember(make_.op(random_.pick({"aten.copy_", "aten.add_.Tensor"}), {value(target.node), value(source.node)}), target.storage);
+    remember(make_.op(random_.pick({"aten.copy_", "aten.add_.Tensor"}), {value(target.node), value(source.node)}),
+             target.storage);
   }
 
   // --- communication
@@ -252,7 +276,10 @@ class Dag {
   void communicate() {
     const GroupId group = random_.pick(groups_);
     const std::int64_t members = make_.size_of(group);
-    const auto usable = [&](const Value& v) { return is_float(v) && rank(v) > 0 && is_static(v) && size(v, 0) % members == 0 && size(v, 0) > 0 && size(v, 0) <= 64; };
+    const auto usable = [&](const Value& v) {
+      return is_float(v) && rank(v) > 0 && is_static(v) && size(v, 0) % members == 0 && size(v, 0) > 0 &&
+             size(v, 0) <= 64;
+    };
     const Value a = pick(usable);
     if (options_.in_place && random_.chance(30)) return communicate_in_place(group);
     if (options_.coalesced && random_.chance(30)) return communicate_coalesced(group, {a, pick(usable), pick(usable)});
@@ -261,8 +288,12 @@ class Dag {
       case 1: return take_off(make_.all_gather(a.node, group), {a});
       case 2: return take_off(make_.reduce_scatter(a.node, group), {a});
       case 3:
-        return take_off(make_.op("_c10d_functional.all_to_all_single", {value(a.node), make_.sizes({}), make_.sizes({}), Arg::group(group)}), {a});
-      default: return take_off(make_.op("_c10d_functional.broadcast", {value(a.node), Arg::integer(0), Arg::group(group)}), {a});
+        return take_off(make_.op("_c10d_functional.all_to_all_single",
+                                 {value(a.node), make_.sizes({}), make_.sizes({}), Arg::group(group)}),
+                        {a});
+      default:
+        return take_off(make_.op("_c10d_functional.broadcast", {value(a.node), Arg::integer(0), Arg::group(group)}),
+                        {a});
     }
   }
 
@@ -276,11 +307,13 @@ class Dag {
   }
 
   void communicate_in_place(GroupId group) {
-    const Value a = pick([&](const Value& v) { return is_float(v) && !v.repeats && !is_read_in_flight(v.storage) && is_dense(v); });
+    const Value a =
+        pick([&](const Value& v) { return is_float(v) && !v.repeats && !is_read_in_flight(v.storage) && is_dense(v); });
     if (!a.node.valid()) return pointwise();
-    const NodeId collective = random_.chance(70)
-                                  ? make_.op("_c10d_functional.all_reduce_", {value(a.node), make_.text("sum"), Arg::group(group)})
-                                  : make_.op("_c10d_functional.broadcast_", {value(a.node), Arg::integer(0), Arg::group(group)});
+    const NodeId collective =
+        random_.chance(70)
+            ? make_.op("_c10d_functional.all_reduce_", {value(a.node), make_.text("sum"), Arg::group(group)})
+            : make_.op("_c10d_functional.broadcast_", {value(a.node), Arg::integer(0), Arg::group(group)});
     Flight flight;
     flight.results.push_back({collective, a.storage, false});
     flight.written.push_back(a.storage);
@@ -295,10 +328,11 @@ class Dag {
       nodes.push_back(input.node);
       flight.read.push_back(input.storage);
     }
-    const NodeId collective = random_.chance(50)
-                                  ? make_.op("_c10d_functional.all_reduce_coalesced", {make_.values(nodes), make_.text("sum"), Arg::group(group)})
-                                  : make_.op("_c10d_functional.all_gather_into_tensor_coalesced",
-                                             {make_.values(nodes), Arg::integer(make_.size_of(group)), Arg::group(group)});
+    const NodeId collective =
+        random_.chance(50) ? make_.op("_c10d_functional.all_reduce_coalesced",
+                                      {make_.values(nodes), make_.text("sum"), Arg::group(group)})
+                           : make_.op("_c10d_functional.all_gather_into_tensor_coalesced",
+                                      {make_.values(nodes), Arg::integer(make_.size_of(group)), Arg::group(group)});
     for (std::size_t i = 0; i < nodes.size(); ++i) {
       flight.results.push_back({make_.getitem(collective, static_cast<std::int64_t>(i)), new_storage(), false});
       flight.written.push_back(flight.results.back().storage);

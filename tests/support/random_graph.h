@@ -25,22 +25,22 @@ std::string_view name_of(GraphShape shape);
 
 struct RandomGraphOptions {
   GraphShape shape = GraphShape::dag;
-  int layers = 3;            // of all shapes but dag
-  int operators = 40;        // of a dag, about
-  int world = 8;             // ranks; a power of two
-  int width = 8;             // of matrices; a multiple of the world
-  bool coalesced = false;    // bundle collectives in the coalesced forms
-  bool in_place = false;     // collectives that write their argument or an `out`
-  bool copy_back = false;    // ddp: results are copied into the gradients instead of returned
-  int views = 25;            // dag: percent of operators that are views
-  int mutations = 10;        // dag: percent of operators that write in place
-  int collectives = 15;      // dag: percent of operators that start communication
-  int facts = 80;            // percent of operators with estimates, FLOPs and bytes
-  bool integers = false;     // dag: sizes computed as integer values
-  bool symbolic = false;     // dag: inputs of symbolic size
-  bool opaque = false;       // dag: operators that the table does not know
-  bool side_effects = false; // dag: random numbers, assertions
-  bool odd_names = false;    // names with blanks, quotes and other letters; facts about the whole; unknown members
+  int layers = 3;             // of all shapes but dag
+  int operators = 40;         // of a dag, about
+  int world = 8;              // ranks; a power of two
+  int width = 8;              // of matrices; a multiple of the world
+  bool coalesced = false;     // bundle collectives in the coalesced forms
+  bool in_place = false;      // collectives that write their argument or an `out`
+  bool copy_back = false;     // ddp: results are copied into the gradients instead of returned
+  int views = 25;             // dag: percent of operators that are views
+  int mutations = 10;         // dag: percent of operators that write in place
+  int collectives = 15;       // dag: percent of operators that start communication
+  int facts = 80;             // percent of operators with estimates, FLOPs and bytes
+  bool integers = false;      // dag: sizes computed as integer values
+  bool symbolic = false;      // dag: inputs of symbolic size
+  bool opaque = false;        // dag: operators that the table does not know
+  bool side_effects = false;  // dag: random numbers, assertions
+  bool odd_names = false;     // names with blanks, quotes and other letters; facts about the whole; unknown members
 };
 
 Graph random_graph(std::uint64_t seed, const RandomGraphOptions& options);

@@ -59,7 +59,8 @@ class ProgramMaker {
   std::int64_t whole_bytes() const { return std::int64_t{4} * options_.width * options_.width; }
 
   std::string name(std::string_view stem) {
-    if (options_.odd_names && random_.chance(20)) return fmt::format("{} \"{}\"\n{}", random_.pick({"ü", "a b", "\\"}), stem, named_++);
+    if (options_.odd_names && random_.chance(20))
+      return fmt::format("{} \"{}\"\n{}", random_.pick({"ü", "a b", "\\"}), stem, named_++);
     return fmt::format("{}_{}", stem, named_++);
   }
 
@@ -85,12 +86,16 @@ class ProgramMaker {
   const DraftOperand& type(OperandId id) const { return draft_.operands[id.index()]; }
   BufferId buffer(OperandId id) const { return type(id).buffer; }
 
-  static bool contains(const std::vector<BufferId>& list, BufferId buffer) { return std::find(list.begin(), list.end(), buffer) != list.end(); }
+  static bool contains(const std::vector<BufferId>& list, BufferId buffer) {
+    return std::find(list.begin(), list.end(), buffer) != list.end();
+  }
   bool written_in_flight(BufferId id) const {
-    return std::any_of(flights_.begin(), flights_.end(), [&](const Flight& flight) { return contains(flight.written, id); });
+    return std::any_of(flights_.begin(), flights_.end(),
+                       [&](const Flight& flight) { return contains(flight.written, id); });
   }
   bool in_flight(BufferId id) const {
-    return written_in_flight(id) || std::any_of(flights_.begin(), flights_.end(), [&](const Flight& flight) { return contains(flight.read, id); });
+    return written_in_flight(id) || std::any_of(flights_.begin(), flights_.end(),
+                                                [&](const Flight& flight) { return contains(flight.read, id); });
   }
 
   template <class Condition>
@@ -112,22 +117,28 @@ class ProgramMaker {
   }
 
   // Where a result of this shape goes: a new buffer, or one that neither the step's inputs nor anything in flight touches.
-  OperandId place(const std::vector<Dim>& shape, const std::vector<OperandId>& inputs, GroupId group = GroupId::none()) {
+  OperandId place(const std::vector<Dim>& shape, const std::vector<OperandId>& inputs,
+                  GroupId group = GroupId::none()) {
     std::int64_t bytes = 4;
     for (const Dim dim : shape) bytes *= dim.value();
     if (random_.chance(options_.reuse)) {
       std::vector<BufferId> fitting;
       for (std::size_t i = 0; i < draft_.buffers.size(); ++i) {
         const DraftBuffer& candidate = draft_.buffers[i];
-        const bool home_fits = candidate.home == Home::arena || (candidate.home == Home::symmetric && candidate.group == group);
-        const bool is_input = std::any_of(inputs.begin(), inputs.end(), [&](OperandId input) { return buffer(input) == BufferId(i); });
-        if (home_fits && candidate.bytes.value() >= bytes && !is_input && !in_flight(BufferId(i))) fitting.push_back(BufferId(i));
+        const bool home_fits =
+            candidate.home == Home::arena || (candidate.home == Home::symmetric && candidate.group == group);
+        const bool is_input =
+            std::any_of(inputs.begin(), inputs.end(), [&](OperandId input) { return buffer(input) == BufferId(i); });
+        if (home_fits && candidate.bytes.value() >= bytes && !is_input && !in_flight(BufferId(i)))
+          fitting.push_back(BufferId(i));
       }
       if (!fitting.empty()) return operand(random_.pick(fitting), shape);
     }
     const bool symmetric = group.valid() && options_.symmetric;
     const std::int64_t slack = random_.chance(20) ? 64 : 0;
-    return operand(new_buffer(symmetric ? Home::symmetric : Home::arena, symmetric ? group : GroupId::none(), bytes + slack), shape);
+    return operand(
+        new_buffer(symmetric ? Home::symmetric : Home::arena, symmetric ? group : GroupId::none(), bytes + slack),
+        shape);
   }
 
   StepId add(std::string_view op, std::vector<Arg> args, std::vector<OperandId> reads, std::vector<OperandId> writes) {
@@ -174,7 +185,8 @@ class ProgramMaker {
     const OperandId target = pick([&](OperandId id) { return may_write(id); });
     if (!target.valid()) return;
     const OperandId source = pick([&](OperandId id) { return type(id).shape == type(target).shape; });
-    add(random_.pick({"aten.add_.Tensor", "aten.copy_"}), {Arg::value(target), Arg::value(source)}, {target, source}, {target});
+    add(random_.pick({"aten.add_.Tensor", "aten.copy_"}), {Arg::value(target), Arg::value(source)}, {target, source},
+        {target});
   }
 
   Arg text(std::string_view text) { return Arg::text(ArgKind::string, draft_.pool.strings.add(text)); }
@@ -187,27 +199,34 @@ class ProgramMaker {
       const DraftBuffer& home = draft_.buffers[buffer(id).index()];
       return home.home != Home::symmetric || home.group == group;
     };
-    const OperandId input = pick([&](OperandId id) { return home_fits(id) && type(id).shape[0].value() % members == 0 && type(id).shape[0].value() <= 64; });
+    const OperandId input = pick([&](OperandId id) {
+      return home_fits(id) && type(id).shape[0].value() % members == 0 && type(id).shape[0].value() <= 64;
+    });
     if (!input.valid()) return;
     std::vector<Dim> shape = type(input).shape;
     if (random_.chance(30) && may_write(input)) {
-      const StepId id = add("_c10d_functional.all_reduce_", {Arg::value(input), text("sum"), Arg::group(group)}, {input}, {input});
+      const StepId id =
+          add("_c10d_functional.all_reduce_", {Arg::value(input), text("sum"), Arg::group(group)}, {input}, {input});
       return start(id, CollectiveKind::all_reduce, group, input);
     }
     if (random_.chance(20)) {  // blocking: nothing is in flight afterwards
       const OperandId result = place(shape, {input}, group);
-      const StepId id = add("symm_mem.one_shot_all_reduce", {Arg::value(input), text("sum"), Arg::group(group)}, {input}, {result});
+      const StepId id =
+          add("symm_mem.one_shot_all_reduce", {Arg::value(input), text("sum"), Arg::group(group)}, {input}, {result});
       return say(id, CollectiveKind::all_reduce, group);
     }
     if (random_.chance(50)) {
       shape[0] = shape[0].value() * members;
       const OperandId result = place(shape, {input}, group);
-      const StepId id = add("_c10d_functional.all_gather_into_tensor", {Arg::value(input), Arg::integer(members), Arg::group(group)}, {input}, {result});
+      const StepId id = add("_c10d_functional.all_gather_into_tensor",
+                            {Arg::value(input), Arg::integer(members), Arg::group(group)}, {input}, {result});
       return start(id, CollectiveKind::all_gather, group, result);
     }
     shape[0] = shape[0].value() / members;
     const OperandId result = place(shape, {input}, group);
-    const StepId id = add("_c10d_functional.reduce_scatter_tensor", {Arg::value(input), text("sum"), Arg::integer(members), Arg::group(group)}, {input}, {result});
+    const StepId id =
+        add("_c10d_functional.reduce_scatter_tensor",
+            {Arg::value(input), text("sum"), Arg::integer(members), Arg::group(group)}, {input}, {result});
     start(id, CollectiveKind::reduce_scatter, group, result);
   }
 
@@ -282,7 +301,8 @@ void place_buffers(ProgramDraft& draft) {
       for (const std::size_t other : neighbours) {
         const DraftBuffer& taken = draft.buffers[other];
         const bool together = lives[i].first <= lives[other].last && lives[other].first <= lives[i].last;
-        const bool meet = offset < taken.placed_at + taken.bytes.value() && taken.placed_at < offset + buffer.bytes.value();
+        const bool meet =
+            offset < taken.placed_at + taken.bytes.value() && taken.placed_at < offset + buffer.bytes.value();
         if (!together || !meet) continue;
         offset = taken.placed_at + taken.bytes.value();
         moved = true;

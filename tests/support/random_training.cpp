@@ -14,7 +14,6 @@ NodeId transposed(GraphMaker& make, NodeId a) { return make.op("aten.permute", {
 NodeId relu(GraphMaker& make, NodeId a) { return make.op("aten.relu", {value(a)}); }
 NodeId add(GraphMaker& make, NodeId a, NodeId b) { return make.op("aten.add.Tensor", {value(a), value(b)}); }
 
-
 }  // namespace
 
 // Gradients of one layer after the other; each is averaged over the ranks.
@@ -41,9 +40,11 @@ Graph make_ddp(GraphMaker& make) {
   const auto communicate = [&] {
     std::vector<NodeId> averages;
     for (const auto& [average, layer] : bundle) averages.push_back(average);
-    const char* op = options.in_place ? "_c10d_functional.all_reduce_coalesced_" : "_c10d_functional.all_reduce_coalesced";
+    const char* op =
+        options.in_place ? "_c10d_functional.all_reduce_coalesced_" : "_c10d_functional.all_reduce_coalesced";
     const NodeId sums = make.op(op, {make.values(averages), make.text("sum"), Arg::group(dp)});
-    for (std::size_t i = 0; i < bundle.size(); ++i) deliver(make.getitem(sums, static_cast<std::int64_t>(i)), bundle[i].second);
+    for (std::size_t i = 0; i < bundle.size(); ++i)
+      deliver(make.getitem(sums, static_cast<std::int64_t>(i)), bundle[i].second);
     bundle.clear();
   };
   for (auto layer = static_cast<std::size_t>(options.layers); layer-- > 0;) {
@@ -76,17 +77,20 @@ std::vector<NodeId> gather(GraphMaker& make, const std::vector<NodeId>& shards, 
       const std::int64_t own = options.width * options.width / make.size_of(fsdp);
       const NodeId buffer = make.op("aten.empty.memory_format", {make.sizes({own * make.size_of(fsdp)})});
       const NodeId flat = make.op("aten.view", {value(shard), make.sizes({own})});
-      const NodeId copied = make.op("fsdp.all_gather_copy_in", {make.values({flat}), value(buffer), make.sizes({own}), Arg::integer(own), Arg::integer(0)});
+      const NodeId copied = make.op("fsdp.all_gather_copy_in", {make.values({flat}), value(buffer), make.sizes({own}),
+                                                                Arg::integer(own), Arg::integer(0)});
       const NodeId out = make.getitem(copied, 1);
-      const NodeId gathered = make.op("_c10d_functional.all_gather_into_tensor_out",
-                                      {value(make.getitem(copied, 0)), Arg::integer(make.size_of(fsdp)), Arg::group(fsdp)}, {{"out", value(out)}});
+      const NodeId gathered = make.op(
+          "_c10d_functional.all_gather_into_tensor_out",
+          {value(make.getitem(copied, 0)), Arg::integer(make.size_of(fsdp)), Arg::group(fsdp)}, {{"out", value(out)}});
       whole.push_back(make.op("aten.view", {value(make.wait(gathered)), make.sizes({width.value(), width.value()})}));
     }
   } else if (options.coalesced && shards.size() > 1) {
     const NodeId gathered = make.op("_c10d_functional.all_gather_into_tensor_coalesced",
                                     {make.values(shards), Arg::integer(make.size_of(fsdp)), Arg::group(fsdp)});
     std::vector<NodeId> parts;
-    for (std::size_t i = 0; i < shards.size(); ++i) parts.push_back(make.getitem(gathered, static_cast<std::int64_t>(i)));
+    for (std::size_t i = 0; i < shards.size(); ++i)
+      parts.push_back(make.getitem(gathered, static_cast<std::int64_t>(i)));
     for (const NodeId part : parts) whole.push_back(make.wait(part));
   } else {
     for (const NodeId shard : shards) whole.push_back(make.wait(make.all_gather(shard, fsdp)));
@@ -96,9 +100,11 @@ std::vector<NodeId> gather(GraphMaker& make, const std::vector<NodeId>& shards, 
 
 void scatter(GraphMaker& make, const std::vector<NodeId>& gradients, GroupId fsdp, std::vector<NodeId>& results) {
   if (make.options().coalesced && gradients.size() > 1) {
-    const NodeId scattered = make.op("_c10d_functional.reduce_scatter_tensor_coalesced",
-                                     {make.values(gradients), make.text("avg"), Arg::integer(make.size_of(fsdp)), Arg::group(fsdp)});
-    for (std::size_t i = 0; i < gradients.size(); ++i) results.push_back(make.wait(make.getitem(scattered, static_cast<std::int64_t>(i))));
+    const NodeId scattered =
+        make.op("_c10d_functional.reduce_scatter_tensor_coalesced",
+                {make.values(gradients), make.text("avg"), Arg::integer(make.size_of(fsdp)), Arg::group(fsdp)});
+    for (std::size_t i = 0; i < gradients.size(); ++i)
+      results.push_back(make.wait(make.getitem(scattered, static_cast<std::int64_t>(i))));
     return;
   }
   for (const NodeId gradient : gradients) results.push_back(make.wait(make.reduce_scatter(gradient, fsdp, "avg")));
@@ -179,7 +185,8 @@ Graph make_experts(GraphMaker& make) {
     const NodeId router = make.input("router", {width, options.world});
     const NodeId scores = mm(make, flowing, router);
     const NodeId best = make.op("aten.topk", {value(scores), Arg::integer(2)});
-    const NodeId weights = make.op("aten.sum.dim_IntList", {value(make.getitem(best, 0)), make.sizes({1}), Arg::boolean(true)});
+    const NodeId weights =
+        make.op("aten.sum.dim_IntList", {value(make.getitem(best, 0)), make.sizes({1}), Arg::boolean(true)});
     std::vector<std::int64_t> sent(static_cast<std::size_t>(options.world), 0);
     std::vector<std::int64_t> received(static_cast<std::size_t>(options.world), 0);
     for (std::int64_t token = 0; token < tokens; ++token) {
@@ -188,8 +195,8 @@ Graph make_experts(GraphMaker& make) {
     }
     const bool even = make.random().chance(25);
     const auto exchange = [&](NodeId what, const std::vector<std::int64_t>& out, const std::vector<std::int64_t>& in) {
-      return make.op("_c10d_functional.all_to_all_single",
-                     {value(what), even ? make.sizes({}) : make.sizes(out), even ? make.sizes({}) : make.sizes(in), Arg::group(ep)});
+      return make.op("_c10d_functional.all_to_all_single", {value(what), even ? make.sizes({}) : make.sizes(out),
+                                                            even ? make.sizes({}) : make.sizes(in), Arg::group(ep)});
     };
     const NodeId there = exchange(flowing, received, sent);
     const NodeId scaled = make.op("aten.mul.Tensor", {value(flowing), value(weights)});  // hides the way there

@@ -29,10 +29,13 @@ int run_convert(const ConvertOptions& options) {
       return complain(error);
     }
   }
-  const FileFormat format = options.format.empty() ? format_of_name(options.to) : options.format == "json" ? FileFormat::json : FileFormat::text;
+  const FileFormat format = options.format.empty()     ? format_of_name(options.to)
+                            : options.format == "json" ? FileFormat::json
+                                                       : FileFormat::text;
   const Graph* graph = std::get_if<Graph>(&*program);
   if (format == FileFormat::json && graph == nullptr) {
-    return complain({ErrorKind::usage, "a program of steps has no JSON form; expected a name that does not end in .json", options.to});
+    return complain({ErrorKind::usage,
+                     "a program of steps has no JSON form; expected a name that does not end in .json", options.to});
   }
   const PrintOptions print_options{.facts = !options.brief};
   const std::string content = format == FileFormat::json ? write_graph_json(*graph)
@@ -48,11 +51,15 @@ void add_convert(CLI::App& app, Action& action) {
   auto options = std::make_shared<ConvertOptions>();
   CLI::App* command = app.add_subcommand("convert", "Write a graph as program text or as JSON");
   command->add_option("FROM", options->from, "text, JSON or gzipped JSON; - is standard input")->required();
-  command->add_option("TO", options->to, "its name tells the form: .json, .json.gz, else text; - is standard output")->capture_default_str();
-  command->add_option("--format", options->format, "text or json, whatever the name says")->check(CLI::IsMember({"text", "json"}));
+  command->add_option("TO", options->to, "its name tells the form: .json, .json.gz, else text; - is standard output")
+      ->capture_default_str();
+  command->add_option("--format", options->format, "text or json, whatever the name says")
+      ->check(CLI::IsMember({"text", "json"}));
   command->add_flag("--brief", options->brief, "text without what was measured: for reading, not for reading back");
   command->add_flag("--unverified", options->unverified, "convert even a program with problems");
-  command->footer("Examples:\n  hocket convert step.json.gz step.hk\n  hocket convert step.hk step.json.gz\n  hocket convert --brief step.json.gz | less");
+  command->footer(
+      "Examples:\n  hocket convert step.json.gz step.hk\n  hocket convert step.hk step.json.gz\n  hocket convert "
+      "--brief step.json.gz | less");
   command->callback([options, &action] { action = [options] { return run_convert(*options); }; });
 }
 

@@ -8,8 +8,10 @@ namespace hocket::tool {
 
 void add_demo(CLI::App& app, Action& action) {
   auto options = std::make_shared<DemoOptions>();
-  CLI::App* command = app.add_subcommand("demo", "Capture a training step of a small model through libtorch and look at its graph");
-  command->add_option("--out", options->folder, "folder for the graph file (default: build/demo where there is a folder build, else .)");
+  CLI::App* command =
+      app.add_subcommand("demo", "Capture a training step of a small model through libtorch and look at its graph");
+  command->add_option("--out", options->folder,
+                      "folder for the graph file (default: build/demo where there is a folder build, else .)");
   command->add_flag("--json", options->json, "one JSON object instead of text");
   command->footer("Examples:\n  hocket demo\n  hocket demo --out /tmp\n  hocket demo --json | jq .stats");
   command->callback([options, &action] { action = [options] { return run_demo(*options); }; });

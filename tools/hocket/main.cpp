@@ -34,12 +34,14 @@ constexpr const char* examples =
 int check_command(const CLI::App& app, int argc, char** argv) {
   if (argc < 2 || argv[1][0] == '-') return ok;
   std::vector<std::string_view> known;
-  for (const CLI::App* command : app.get_subcommands([](const CLI::App*) { return true; })) known.push_back(command->get_name());
+  for (const CLI::App* command : app.get_subcommands([](const CLI::App*) { return true; }))
+    known.push_back(command->get_name());
   const std::string_view given = argv[1];
   if (std::find(known.begin(), known.end(), given) != known.end()) return ok;
   const std::string_view near = nearest(given, known);
   return complain({ErrorKind::usage,
-                   fmt::format("there is no command '{}'{}; known: {}", given, near.empty() ? "" : fmt::format(", did you mean {}?", near), fmt::join(known, ", ")),
+                   fmt::format("there is no command '{}'{}; known: {}", given,
+                               near.empty() ? "" : fmt::format(", did you mean {}?", near), fmt::join(known, ", ")),
                    {}});
 }
 

@@ -33,7 +33,8 @@ int list_passes(const PassRegistry& registry, bool json) {
 int run_opt(const OptOptions& options) {
   const PassRegistry registry = PassRegistry::builtin();
   if (options.list) return list_passes(registry, options.json);
-  if (options.file.empty()) return complain({ErrorKind::usage, "opt needs a graph, or --list-passes; see hocket opt --help", {}});
+  if (options.file.empty())
+    return complain({ErrorKind::usage, "opt needs a graph, or --list-passes; see hocket opt --help", {}});
   auto graph = read_graph(options.file);
   if (!graph) return complain(graph.error());
   nlohmann::ordered_json report = nlohmann::ordered_json::array();
@@ -42,7 +43,8 @@ int run_opt(const OptOptions& options) {
     if (!pass) return complain(pass.error());
     auto result = (*pass)->run(*graph);
     if (!result) return complain(at(std::move(result).error(), options.file));
-    if (options.json) report.push_back({{"pass", name}, {"changed", result->graph.has_value()}, {"report", result->report}});
+    if (options.json)
+      report.push_back({{"pass", name}, {"changed", result->graph.has_value()}, {"report", result->report}});
     else say(fmt::format("{}: {}\n", name, result->report));
     if (result->graph) graph = std::move(*result->graph);
   }
@@ -60,7 +62,9 @@ void add_opt(CLI::App& app, Action& action) {
   auto options = std::make_shared<OptOptions>();
   CLI::App* command = app.add_subcommand("opt", "Run passes over a graph");
   command->add_option("GRAPH", options->file, "text, JSON or gzipped JSON; - is standard input");
-  command->add_option("--passes", options->passes, "names, separated by commas, in the order of running")->delimiter(',')->capture_default_str();
+  command->add_option("--passes", options->passes, "names, separated by commas, in the order of running")
+      ->delimiter(',')
+      ->capture_default_str();
   command->add_option("-o,--output", options->to, "write the result; its name tells the form, as in hocket convert");
   command->add_flag("--list-passes", options->list, "the passes there are");
   command->add_flag("--json", options->json, "one JSON object");

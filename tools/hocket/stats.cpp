@@ -52,12 +52,15 @@ int run_stats(const StatsOptions& options) {
 
 void add_stats(CLI::App& app, Action& action) {
   auto options = std::make_shared<StatsOptions>();
-  CLI::App* command = app.add_subcommand("stats", "What a graph holds, moves and needs: counts, bytes, times, peak memory, critical path");
+  CLI::App* command = app.add_subcommand(
+      "stats", "What a graph holds, moves and needs: counts, bytes, times, peak memory, critical path");
   command->add_option("FILE", options->files, "text, JSON or gzipped JSON; - is standard input")->required();
   command->add_flag("--table", options->table, "also a table of all nodes with sizes and times");
   command->add_option("--rows", options->rows, "at most so many rows of the table (0: all)")->capture_default_str();
   command->add_flag("--json", options->json, "one JSON object (a list of them for several files)");
-  command->footer("Examples:\n  hocket stats step.json.gz\n  hocket stats --table --rows 40 step.json.gz\n  hocket stats --json step.json.gz | jq .peak_bytes");
+  command->footer(
+      "Examples:\n  hocket stats step.json.gz\n  hocket stats --table --rows 40 step.json.gz\n  hocket stats --json "
+      "step.json.gz | jq .peak_bytes");
   command->callback([options, &action] { action = [options] { return run_stats(*options); }; });
 }
 

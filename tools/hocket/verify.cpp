@@ -29,7 +29,11 @@ int run_verify(const VerifyOptions& options) {
     progress.advance();
     if (!program) {
       code = std::max(code, static_cast<int>(problem));
-      if (options.json) report.push_back({{"file", file}, {"ok", false}, {"error", program.error().to_string()}, {"problems", nlohmann::json::array()}});
+      if (options.json)
+        report.push_back({{"file", file},
+                          {"ok", false},
+                          {"error", program.error().to_string()},
+                          {"problems", nlohmann::json::array()}});
       else complain(program.error());
       continue;
     }

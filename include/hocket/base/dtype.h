@@ -8,18 +8,30 @@
 namespace hocket {
 
 enum class Dtype : std::uint8_t {
-  f64, f32, f16, bf16, f8e4m3, f8e5m2,
-  i64, i32, i16, i8,
-  u64, u32, u16, u8,
+  f64,
+  f32,
+  f16,
+  bf16,
+  f8e4m3,
+  f8e5m2,
+  i64,
+  i32,
+  i16,
+  i8,
+  u64,
+  u32,
+  u16,
+  u8,
   boolean,
-  c64, c128,
+  c64,
+  c128,
 };
 
 inline constexpr int dtype_count = 17;
 
-int size_of(Dtype dtype);                        // bytes of one element
-std::string_view short_name(Dtype dtype);        // "bf16"
-std::string_view torch_name(Dtype dtype);        // "bfloat16"
+int size_of(Dtype dtype);                  // bytes of one element
+std::string_view short_name(Dtype dtype);  // "bf16"
+std::string_view torch_name(Dtype dtype);  // "bfloat16"
 std::optional<Dtype> dtype_from_short_name(std::string_view name);
 std::optional<Dtype> dtype_from_torch_name(std::string_view name);
 

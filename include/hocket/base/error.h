@@ -59,15 +59,15 @@ inline Error at(Error error, std::string where) {
 // HOCKET_CHECK(g()) does the same for a Status.
 #define HOCKET_CONCAT_INNER(a, b) a##b
 #define HOCKET_CONCAT(a, b) HOCKET_CONCAT_INNER(a, b)
-#define HOCKET_TRY_INNER(result, declaration, expression)           \
-  auto result = (expression);                                       \
-  if (!result) return ::hocket::fail(std::move(result).error());    \
+#define HOCKET_TRY_INNER(result, declaration, expression)        \
+  auto result = (expression);                                    \
+  if (!result) return ::hocket::fail(std::move(result).error()); \
   declaration = std::move(*result)
 #define HOCKET_TRY(declaration, expression) \
   HOCKET_TRY_INNER(HOCKET_CONCAT(hocket_result_, __LINE__), declaration, expression)
-#define HOCKET_CHECK(expression)                                                         \
-  do {                                                                                   \
-    if (auto hocket_status = (expression); !hocket_status) {                             \
-      return ::hocket::fail(std::move(hocket_status).error());                           \
-    }                                                                                    \
+#define HOCKET_CHECK(expression)                               \
+  do {                                                         \
+    if (auto hocket_status = (expression); !hocket_status) {   \
+      return ::hocket::fail(std::move(hocket_status).error()); \
+    }                                                          \
   } while (false)

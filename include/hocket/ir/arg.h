@@ -20,17 +20,17 @@ enum class ArgKind : std::uint8_t {
   boolean,
   integer,
   real,
-  symbolic,       // an integer expression, such as s0*1024
+  symbolic,  // an integer expression, such as s0*1024
   string,
-  value,          // the result of a node (Graph) or an operand (Program)
+  value,  // the result of a node (Graph) or an operand (Program)
   group,
   dtype,
   device,
   layout,
   memory_format,
   list,
-  dict,           // elements alternate: key (string), value
-  json,           // a JSON text that fits none of the other kinds, kept as it is
+  dict,  // elements alternate: key (string), value
+  json,  // a JSON text that fits none of the other kinds, kept as it is
 };
 
 class Arg {
@@ -66,7 +66,8 @@ class Arg {
   constexpr Range as_range() const { return {static_cast<std::uint32_t>(payload_), count_}; }
 
  private:
-  constexpr Arg(ArgKind kind, std::uint32_t count, std::uint64_t payload) : payload_(payload), count_(count), kind_(kind) {}
+  constexpr Arg(ArgKind kind, std::uint32_t count, std::uint64_t payload)
+      : payload_(payload), count_(count), kind_(kind) {}
 
   std::uint64_t payload_ = 0;
   std::uint32_t count_ = 0;
@@ -104,7 +105,9 @@ struct ArgPool {
 
   std::span<const Arg> elements(Arg list_or_dict) const { return elements(list_or_dict.as_range()); }
   std::span<const Arg> elements(Range range) const { return std::span(args).subspan(range.begin, range.count); }
-  std::span<const Keyword> keyword_args(Range range) const { return std::span(keywords).subspan(range.begin, range.count); }
+  std::span<const Keyword> keyword_args(Range range) const {
+    return std::span(keywords).subspan(range.begin, range.count);
+  }
   std::string_view text(Arg arg) const { return strings[arg.as_text()]; }
 
   Range add(std::span<const Arg> elements);

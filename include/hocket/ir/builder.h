@@ -27,16 +27,16 @@ namespace hocket {
 // An argument as it is written in a call: a node, a number, a string, a list …
 class ArgInit {
  public:
-  ArgInit(std::nullopt_t) {}                                               // NOLINT(google-explicit-constructor)
-  ArgInit(NodeId node) : arg_(Arg::value(node)) {}                         // NOLINT
-  ArgInit(GroupId group) : arg_(Arg::group(group)) {}                      // NOLINT
-  ArgInit(bool value) : arg_(Arg::boolean(value)) {}                       // NOLINT
-  ArgInit(int value) : arg_(Arg::integer(value)) {}                        // NOLINT
-  ArgInit(std::int64_t value) : arg_(Arg::integer(value)) {}               // NOLINT
-  ArgInit(double value) : arg_(Arg::real(value)) {}                        // NOLINT
-  ArgInit(Dtype dtype) : arg_(Arg::dtype(dtype)) {}                        // NOLINT
-  ArgInit(Arg arg) : arg_(arg) {}                                          // NOLINT
-  ArgInit(const char* text) : text_(text) {}                               // NOLINT
+  ArgInit(std::nullopt_t) {}                                                     // NOLINT(google-explicit-constructor)
+  ArgInit(NodeId node) : arg_(Arg::value(node)) {}                               // NOLINT
+  ArgInit(GroupId group) : arg_(Arg::group(group)) {}                            // NOLINT
+  ArgInit(bool value) : arg_(Arg::boolean(value)) {}                             // NOLINT
+  ArgInit(int value) : arg_(Arg::integer(value)) {}                              // NOLINT
+  ArgInit(std::int64_t value) : arg_(Arg::integer(value)) {}                     // NOLINT
+  ArgInit(double value) : arg_(Arg::real(value)) {}                              // NOLINT
+  ArgInit(Dtype dtype) : arg_(Arg::dtype(dtype)) {}                              // NOLINT
+  ArgInit(Arg arg) : arg_(arg) {}                                                // NOLINT
+  ArgInit(const char* text) : text_(text) {}                                     // NOLINT
   ArgInit(std::initializer_list<ArgInit> list) : is_list_(true), list_(list) {}  // NOLINT
   explicit ArgInit(std::vector<ArgInit> list) : is_list_(true), list_(std::move(list)) {}
 
@@ -54,10 +54,10 @@ struct OutputSpec {
   std::vector<Dim> shape;
   std::optional<std::vector<Dim>> strides;
   Dim offset = 0;
-  std::optional<std::string> device;                  // absent: the builder's default device
-  std::optional<std::uint64_t> storage_key;           // outputs with equal keys share storage (a number of the caller's)
+  std::optional<std::string> device;         // absent: the builder's default device
+  std::optional<std::uint64_t> storage_key;  // outputs with equal keys share storage (a number of the caller's)
   std::optional<std::pair<NodeId, std::size_t>> shares;  // storage of that node's output; the node may come later
-  std::optional<Dim> storage_bytes;                   // absent: as far as the tensors reach
+  std::optional<Dim> storage_bytes;                      // absent: as far as the tensors reach
 };
 
 // All that can be said of a node. Absent facts follow from the operator's row.
@@ -121,6 +121,9 @@ class GraphBuilder {
   // The graph so far: nodes already added can be asked for their types.
   const Graph& graph() const { return graph_; }
   void reserve(std::size_t nodes);
+  // The device of the first tensor among these arguments.
+  std::optional<std::string> device_of(const std::vector<ArgInit>& args) const;
+  void set_measured(NodeId id, const Measured& measured) { graph_.nodes_[id.index()].measured = measured; }
 
   // Numbers storages, derives what was left open, and returns the graph or the first error.
   Result<Graph> finish();

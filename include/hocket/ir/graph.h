@@ -36,18 +36,18 @@ struct Storage {
 
 struct Node {
   StringId name;
-  OpId op;               // only for NodeKind::op
+  OpId op;  // only for NodeKind::op
   NodeKind kind = NodeKind::op;
-  bool multi = false;    // the result is a list that getitem nodes take apart
-  bool gemm = false;     // the capture calls it matmul-like
+  bool multi = false;  // the result is a list that getitem nodes take apart
+  bool gemm = false;   // the capture calls it matmul-like
   bool has_integer = false;
-  Range inputs;          // distinct nodes that the arguments refer to, in order of first reference
+  Range inputs;  // distinct nodes that the arguments refer to, in order of first reference
   Range args;
   Range keywords;
   Range outputs;
-  Range mutates;         // inputs that it writes
-  NodeId view_of;        // the input whose storage its result shares
-  NodeId wait_of;        // the collective that a wait completes; none for an input that is in flight already
+  Range mutates;   // inputs that it writes
+  NodeId view_of;  // the input whose storage its result shares
+  NodeId wait_of;  // the collective that a wait completes; none for an input that is in flight already
   std::uint32_t collective = Id<Node>::none_value;  // in the pool of collectives
   std::int64_t integer = 0;
   Measured measured;
@@ -80,7 +80,9 @@ class Graph : public Tables {
 
   // The operator of a node of kind op: its full name and its row, nullptr where the table has none.
   std::string_view op_name(NodeId id) const { return Tables::op_name(node(id).op); }
-  const OpSpec* op_spec(NodeId id) const { return node(id).kind == NodeKind::op ? Tables::op_spec(node(id).op) : nullptr; }
+  const OpSpec* op_spec(NodeId id) const {
+    return node(id).kind == NodeKind::op ? Tables::op_spec(node(id).op) : nullptr;
+  }
   using Tables::op_name;
   using Tables::op_spec;
 
@@ -131,10 +133,14 @@ class GraphValues final : public Call::Values {
  public:
   explicit GraphValues(const Graph& graph) : graph_(graph) {}
   std::size_t output_count(Arg value) const override { return graph_.outputs(value.as_node()).size(); }
-  TypeView output(Arg value, std::size_t index) const override { return graph_.type(graph_.outputs(value.as_node())[index]); }
+  TypeView output(Arg value, std::size_t index) const override {
+    return graph_.type(graph_.outputs(value.as_node())[index]);
+  }
   std::optional<std::size_t> position(Arg value, std::size_t index) const override;
   std::optional<std::int64_t> integer(Arg value) const override { return graph_.integer(value.as_node()); }
-  std::int64_t group_size(GroupId group) const override { return static_cast<std::int64_t>(graph_.group(group).ranks.size()); }
+  std::int64_t group_size(GroupId group) const override {
+    return static_cast<std::int64_t>(graph_.group(group).ranks.size());
+  }
   std::size_t group_count() const override { return graph_.groups().size(); }
 
  private:

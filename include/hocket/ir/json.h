@@ -9,7 +9,8 @@
 namespace hocket {
 
 // `file` is what errors call the text. Storages are renumbered in the order of their first appearance.
-Result<Graph> read_graph_json(std::string_view text, const std::string& file, const OpTable& table = OpTable::builtin());
+Result<Graph> read_graph_json(std::string_view text, const std::string& file,
+                              const OpTable& table = OpTable::builtin());
 
 // All that the graph says, one line.
 std::string write_graph_json(const Graph& graph);

@@ -30,7 +30,7 @@ std::optional<Home> home_from_name(std::string_view name);
 struct Buffer {
   StringId name;
   Home home = Home::arena;
-  GroupId group;                // only for Home::symmetric
+  GroupId group;  // only for Home::symmetric
   DeviceId device;
   Dim bytes = 0;
   std::int64_t placed_at = -1;  // offset in its arena, once planned
@@ -50,9 +50,9 @@ struct Step {
   bool has_integer = false;  // results in an integer that other steps' arguments may name
   Range args;
   Range keywords;
-  Range reads;               // operands, in the order of the arguments
-  Range writes;              // operands: results first, then what it changes in place
-  StepId waits_for;          // the collective that this step completes
+  Range reads;       // operands, in the order of the arguments
+  Range writes;      // operands: results first, then what it changes in place
+  StepId waits_for;  // the collective that this step completes
   std::uint32_t collective = Id<Step>::none_value;
   std::int64_t integer = 0;
   Measured measured;
@@ -97,7 +97,9 @@ class Program : public Tables {
 
  private:
   friend class ProgramBuilder;
-  std::span<const OperandId> slice(Range range) const { return std::span(operand_lists_).subspan(range.begin, range.count); }
+  std::span<const OperandId> slice(Range range) const {
+    return std::span(operand_lists_).subspan(range.begin, range.count);
+  }
 
   std::string name_;
   std::vector<Buffer> buffers_;
@@ -129,9 +131,11 @@ class ProgramBuilder {
   ProgramBuilder(const ProgramBuilder&) = delete;
   ProgramBuilder& operator=(const ProgramBuilder&) = delete;
 
-  GroupId group(std::string name, std::vector<Rank> ranks) { return tables_.group({std::move(name), std::move(ranks)}); }
-  BufferId buffer(std::string_view name, Home home, Dim bytes, GroupId group = GroupId::none(), std::string_view device = "cpu",
-                  std::int64_t placed_at = -1);
+  GroupId group(std::string name, std::vector<Rank> ranks) {
+    return tables_.group({std::move(name), std::move(ranks)});
+  }
+  BufferId buffer(std::string_view name, Home home, Dim bytes, GroupId group = GroupId::none(),
+                  std::string_view device = "cpu", std::int64_t placed_at = -1);
   // Absent strides: contiguous.
   Result<OperandId> operand(BufferId buffer, Dtype dtype, Dims shape, std::optional<Dims> strides = {}, Dim offset = 0);
   StepId step(const StepSpec& spec);
@@ -153,7 +157,9 @@ class ProgramValues final : public Call::Values {
   std::size_t output_count(Arg) const override { return 1; }
   TypeView output(Arg value, std::size_t) const override { return program_.type(value.as_operand()); }
   std::optional<std::int64_t> integer(Arg) const override { return std::nullopt; }
-  std::int64_t group_size(GroupId group) const override { return static_cast<std::int64_t>(program_.group(group).ranks.size()); }
+  std::int64_t group_size(GroupId group) const override {
+    return static_cast<std::int64_t>(program_.group(group).ranks.size());
+  }
   std::size_t group_count() const override { return program_.groups().size(); }
 
  private:

@@ -23,7 +23,8 @@ std::string print(const Program& program, const PrintOptions& options = {});
 
 // Errors stand at file:line:column and show the line with a caret. Uses may come before definitions: verify() judges that.
 Result<Graph> parse_graph(std::string_view text, const std::string& file, const OpTable& table = OpTable::builtin());
-Result<Program> parse_program(std::string_view text, const std::string& file, const OpTable& table = OpTable::builtin());
+Result<Program> parse_program(std::string_view text, const std::string& file,
+                              const OpTable& table = OpTable::builtin());
 
 // Does a text begin like a program (of steps) rather than like a graph?
 bool looks_like_program(std::string_view text);
