@@ -240,7 +240,7 @@ class ProgramVerifier {
     const bool is_wait = spec != nullptr && spec->effects.waits;
     const StepId awaited = program_.step(id_).waits_for;
     if (awaited.valid()) land(awaited);
-    else if (is_wait) report(ProblemKind::wait, "is a wait, but does not say for which step");
+    else if (is_wait && !touches_only_inputs()) report(ProblemKind::wait, "is a wait, but does not say for which step");
     if (awaited.valid() && is_wait) {
       // a wait names the result that it completes; it reads nothing else
       for (const auto list : {program_.reads(id_), program_.writes(id_)}) {
@@ -258,7 +258,8 @@ class ProgramVerifier {
       if (!written_[buffer.index()])
         report(ProblemKind::order, "reads %{}, which nothing has written yet", buffer_name(operand));
       for (const Flight& flight : flights_[buffer.index()]) {
-        if (flight.writes && flight.span.meets(span_of(operand))) {
+        const bool reads_data = spec == nullptr || !spec->metadata_only;
+        if (reads_data && flight.writes && flight.span.meets(span_of(operand))) {
           report(ProblemKind::wait, "reads %{} before {} is waited for", buffer_name(operand),
                  program_.name(flight.step));
         }
@@ -283,10 +284,20 @@ class ProgramVerifier {
       flights_[program_.operand(operand).buffer.index()].push_back({id_, span_of(operand), true});
   }
 
+  // A wait for a communication that was started outside, on a tensor that came in flight.
+  bool touches_only_inputs() const {
+    const auto reads = program_.reads(id_);
+    return !reads.empty() && std::all_of(reads.begin(), reads.end(), [&](OperandId operand) {
+      return program_.buffer(program_.operand(operand).buffer).home == Home::input;
+    });
+  }
+
   bool writes_to(StepId step, OperandId operand) {
     const auto written = program_.writes(step);
     return std::any_of(written.begin(), written.end(), [&](OperandId one) {
-      return program_.operand(one).buffer == program_.operand(operand).buffer && span_of(one).meets(span_of(operand));
+      // a tensor without elements meets none, but may be named
+      return same_place(one, operand) ||
+             (program_.operand(one).buffer == program_.operand(operand).buffer && span_of(one).meets(span_of(operand)));
     });
   }
 

@@ -27,6 +27,10 @@ enum class Home : std::uint8_t {
 std::string_view name_of(Home home);
 std::optional<Home> home_from_name(std::string_view name);
 
+// The device of a buffer that holds a number rather than a tensor: 8 bytes that a step computes (the size of a tensor, an
+// element brought to the host) and that other steps take where they want a number.
+inline constexpr std::string_view host_device = "host";
+
 struct Buffer {
   StringId name;
   Home home = Home::arena;
@@ -88,12 +92,17 @@ class Program : public Tables {
   std::string_view name(BufferId id) const { return pool_.strings[buffer(id).name]; }
   const Operand& operand(OperandId id) const { return operands_[id.index()]; }
   std::size_t operand_count() const { return operands_.size(); }
+  bool is_number(OperandId id) const { return device(buffer(operand(id).buffer).device) == host_device; }
   using Tables::type;
   TypeView type(OperandId id) const;
   std::span<const OperandId> results() const { return results_; }
 
   Digest digest() const;
   friend bool operator==(const Program& a, const Program& b);
+  // The same program with its steps in another order, each once. Buffers lose their places: another order needs another plan.
+  friend Result<Program> with_order(const Program& program, std::span<const StepId> order);
+  // The same program with its buffers at these offsets in their arenas; -1 for one that has none.
+  friend Result<Program> with_places(const Program& program, std::span<const std::int64_t> places);
 
  private:
   friend class ProgramBuilder;
@@ -109,6 +118,9 @@ class Program : public Tables {
   std::vector<Collective> collectives_;
   std::vector<OperandId> results_;
 };
+
+Result<Program> with_order(const Program& program, std::span<const StepId> order);
+Result<Program> with_places(const Program& program, std::span<const std::int64_t> places);
 
 // All that can be said of a step. Reads default to the operands in the arguments; a collective to what the operator's row says.
 struct StepSpec {
@@ -154,7 +166,7 @@ class ProgramBuilder {
 class ProgramValues final : public Call::Values {
  public:
   explicit ProgramValues(const Program& program) : program_(program) {}
-  std::size_t output_count(Arg) const override { return 1; }
+  std::size_t output_count(Arg value) const override { return program_.is_number(value.as_operand()) ? 0 : 1; }
   TypeView output(Arg value, std::size_t) const override { return program_.type(value.as_operand()); }
   std::optional<std::int64_t> integer(Arg) const override { return std::nullopt; }
   std::int64_t group_size(GroupId group) const override {

@@ -49,6 +49,8 @@ struct OrderOptions {
   bool keep_collective_order = true;  // off only where ranks agree on the new order
 };
 std::vector<Problem> verify_order(const Graph& graph, std::span<const NodeId> order, const OrderOptions& options = {});
+std::vector<Problem> verify_order(const Program& program, std::span<const StepId> order,
+                                  const OrderOptions& options = {});
 
 // All problems as one error for a caller that can go no further; at most `most` are spelled out.
 Error to_error(const std::vector<Problem>& problems, std::string_view what, std::size_t most = 20);

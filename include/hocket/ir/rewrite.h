@@ -1,0 +1,74 @@
+// Makes a changed copy of a graph: old nodes in any order, new ones between them, and uses of an old value that name a new one.
+//
+//   GraphRewriter rewriter(graph);
+//   for (std::size_t i = 0; i < graph.size(); ++i) {
+//     if (NodeId(i) == relu) rewriter.replace(relu, rewriter.op("aten.gelu", {rewriter.now(x)}, "gelu"));
+//     else rewriter.copy(NodeId(i));
+//   }
+//   Result<Graph> changed = rewriter.finish();
+//
+// The first mistake is kept and returned by finish(); calls after it do nothing and return NodeId::none().
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <unordered_set>
+#include <utility>
+#include <vector>
+
+#include "hocket/ir/builder.h"
+
+namespace hocket {
+
+// What a pass over graphs gives.
+struct RewriteResult {
+  std::optional<Graph> graph;      // absent: nothing changed
+  std::string report;              // what it did, in a line
+  std::vector<std::string> notes;  // what it left alone, and why
+};
+
+class GraphRewriter {
+ public:
+  explicit GraphRewriter(const Graph& from);
+
+  // Appends a copy of an old node, with all that the old graph says of it. Its arguments are the new nodes that stand for its
+  // old ones; those must be there already. Where one of them lies in other memory than it did, so does a view of it.
+  NodeId copy(NodeId old);
+  // From now on the uses of `old` name `by`, a new node.
+  void replace(NodeId old, NodeId by);
+  // The new node that stands for an old one: its copy, or what replaced it; none() while there is neither.
+  NodeId now(NodeId old) const { return now_[old.index()]; }
+
+  // Appends a new node, as GraphBuilder::op(): the types follow from the operator's row. The name gets a number where it is taken.
+  // It lies on the device of its first argument that is a tensor.
+  NodeId op(std::string_view op, const std::vector<ArgInit>& args, std::string_view name,
+            const std::vector<std::pair<std::string, ArgInit>>& keywords = {}, std::vector<OutputSpec> outputs = {});
+  // How long a new node takes. A graph with captured times needs one for each node: a node without has none that count.
+  void set_time(NodeId node, Nanoseconds time);
+
+  const Graph& from() const { return from_; }
+  GraphBuilder& builder() { return builder_; }
+  const Graph& graph() const { return builder_.graph(); }  // so far
+  // A name that neither the old nor the new graph has.
+  std::string unique_name(std::string_view wanted);
+
+  Result<Graph> finish();
+
+ private:
+  void fail_with(std::string message, NodeId old);
+  Arg mapped(const Arg& arg, NodeId user);
+  bool moved(NodeId old) const { return moved_[old.index()]; }
+
+  const Graph& from_;
+  GraphBuilder builder_;
+  std::vector<NodeId> now_;
+  std::vector<bool> moved_;  // by old node: what stands for it lies elsewhere than it did
+  std::unordered_set<std::string> names_;
+  std::optional<Error> error_;
+};
+
+// The same graph with its nodes in another order: each once, arguments before their uses.
+Result<Graph> with_order(const Graph& graph, std::span<const NodeId> order);
+
+}  // namespace hocket

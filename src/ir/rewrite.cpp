@@ -1,0 +1,151 @@
+#include "hocket/ir/rewrite.h"
+
+#include <fmt/format.h>
+
+namespace hocket {
+
+GraphRewriter::GraphRewriter(const Graph& from)
+    : from_(from),
+      builder_(std::string(from.name()), from.op_table()),
+      now_(from.size(), NodeId::none()),
+      moved_(from.size(), false) {
+  builder_.reserve(from.size());
+  builder_.world(from.world_size(), from.rank());
+  for (const auto& [key, json] : from.meta()) builder_.meta(key, json);
+  for (const Group& group : from.groups()) builder_.group(group.name, group.ranks);
+  builder_.symbols() = from.symbols();
+  builder_.pool().strings = from.pool().strings;  // so that texts keep their ids
+  names_.reserve(from.size());
+  for (std::size_t i = 0; i < from.size(); ++i) names_.emplace(from.name(NodeId(i)));
+}
+
+void GraphRewriter::fail_with(std::string message, NodeId old) {
+  if (!error_) {
+    error_ = Error{ErrorKind::internal, std::move(message), fmt::format("rewriting node {}", from_.name(old))};
+  }
+}
+
+Arg GraphRewriter::mapped(const Arg& arg, NodeId user) {
+  if (arg.is(ArgKind::value)) {
+    const NodeId by = now(arg.as_node());
+    if (!by.valid()) fail_with(fmt::format("uses {}, which is not there yet", from_.name(arg.as_node())), user);
+    return Arg::value(by);
+  }
+  if (!arg.is(ArgKind::list) && !arg.is(ArgKind::dict)) return arg;
+  std::vector<Arg> elements;
+  for (const Arg& element : from_.pool().elements(arg)) elements.push_back(mapped(element, user));
+  return arg.is(ArgKind::list) ? builder_.list(elements) : builder_.dict(elements);
+}
+
+NodeId GraphRewriter::copy(NodeId old) {
+  if (error_ || builder_.error()) return NodeId::none();  // the first mistake counts, not what follows from it
+  const Node& node = from_.node(old);
+  if (now(old).valid()) {
+    fail_with("is there already", old);
+    return NodeId::none();
+  }
+  NodeSpec spec;
+  spec.name = from_.name(old);
+  spec.kind = node.kind;
+  if (node.kind == NodeKind::op) spec.op = from_.op_name(old);
+  std::vector<Arg> args;
+  for (const Arg& arg : from_.args(old)) args.push_back(mapped(arg, old));
+  std::vector<Keyword> keywords;
+  for (const Keyword& keyword : from_.keywords(old)) keywords.push_back({keyword.key, mapped(keyword.value, old)});
+  if (error_) return NodeId::none();
+  spec.args = args;
+  spec.keywords = keywords;
+  spec.multi = node.multi;
+  spec.gemm = node.gemm;
+  spec.integer = from_.integer(old);
+  spec.measured = node.measured;
+  spec.extra = from_.extra(old);
+  const auto* collective = from_.collective(old);
+  spec.collective = collective == nullptr ? std::nullopt : std::optional(*collective);
+  std::vector<NodeId> mutates;
+  for (const NodeId id : from_.mutates(old)) mutates.push_back(now(id));
+  spec.mutates = mutates;
+  // Whether a wait has a collective is the old graph's word while the awaited node is a copy of what it was.
+  if (!node.wait_of.valid()) {
+    spec.wait_of = NodeId::none();
+  } else if (now(node.wait_of).valid() && graph().collective(now(node.wait_of)) != nullptr) {
+    spec.wait_of = now(node.wait_of);
+  }
+
+  std::vector<OutputSpec> outputs;
+  const bool follows = node.view_of.valid() && moved(node.view_of);
+  spec.view_of = node.view_of.valid() ? now(node.view_of) : NodeId::none();
+  if (follows) {
+    moved_[old.index()] = true;
+    spec.infer = true;
+    const NodeId base = now(node.view_of);
+    if (!graph().outputs(base).empty()) {
+      builder_.default_device(std::string(graph().device(graph().outputs(base)[0].device)));
+    }
+  } else {
+    for (const Output& output : from_.outputs(old)) {
+      const TypeView type = from_.type(output);
+      OutputSpec copied;
+      copied.dtype = type.dtype;
+      copied.shape.assign(type.shape.begin(), type.shape.end());
+      copied.strides.emplace(type.strides.begin(), type.strides.end());
+      copied.offset = output.offset;
+      copied.device = std::string(from_.device(output.device));
+      copied.storage_key = output.storage.index();
+      copied.storage_bytes = from_.storage(output.storage).bytes;
+      outputs.push_back(std::move(copied));
+    }
+    spec.outputs = outputs;
+  }
+  const NodeId added = builder_.add(spec);
+  now_[old.index()] = added;
+  return added;
+}
+
+void GraphRewriter::replace(NodeId old, NodeId by) {
+  if (error_ || builder_.error()) return;
+  if (!by.valid() || by.index() >= graph().size()) return fail_with("replaced by a node that is not there", old);
+  now_[old.index()] = by;
+  moved_[old.index()] = true;
+}
+
+NodeId GraphRewriter::op(std::string_view op, const std::vector<ArgInit>& args, std::string_view name,
+                         const std::vector<std::pair<std::string, ArgInit>>& keywords,
+                         std::vector<OutputSpec> outputs) {
+  if (error_ || builder_.error()) return NodeId::none();
+  const std::optional<std::string> device = builder_.device_of(args);
+  if (device) builder_.default_device(*device);
+  return builder_.op(op, args, unique_name(name), keywords, std::move(outputs));
+}
+
+void GraphRewriter::set_time(NodeId node, Nanoseconds time) {
+  if (error_ || builder_.error()) return;
+  Measured measured = graph().node(node).measured;
+  measured.picoseconds = time.picoseconds;
+  builder_.set_measured(node, measured);
+}
+
+std::string GraphRewriter::unique_name(std::string_view wanted) {
+  std::string name(wanted);
+  for (int count = 1; !names_.insert(name).second; ++count) name = fmt::format("{}_{}", wanted, count);
+  return name;
+}
+
+Result<Graph> GraphRewriter::finish() {
+  if (error_) return fail(*error_);
+  return builder_.finish();
+}
+
+Result<Graph> with_order(const Graph& graph, std::span<const NodeId> order) {
+  if (order.size() != graph.size()) {
+    return fail(ErrorKind::internal, "an order of {} nodes for a graph of {}", order.size(), graph.size());
+  }
+  GraphRewriter rewriter(graph);
+  for (const NodeId id : order) {
+    if (id.index() >= graph.size()) return fail(ErrorKind::internal, "an order with a node that does not exist");
+    rewriter.copy(id);
+  }
+  return rewriter.finish();
+}
+
+}  // namespace hocket
