@@ -1,0 +1,109 @@
+#include "hocket/fuse/bucket.h"
+
+#include <gtest/gtest.h>
+
+#include "fuse/reference.h"
+#include "hocket/ir/file.h"
+#include "hocket/ir/stats.h"
+#include "hocket/ir/text.h"
+#include "support/captures.h"
+#include "support/random_graph.h"
+
+namespace hocket {
+namespace {
+
+using Pass = Result<RewriteResult> (*)(const Graph&, const BucketOptions&);
+constexpr std::array<Pass, 2> passes = {bucket_all_gather, bucket_reduce_scatter};
+constexpr std::array<FusedForm, 2> forms = {FusedForm::concat, FusedForm::coalesced};
+
+const CostModel& h100() {
+  static const CostModel cost(CostOptions{.machine = find_machine("h100x8").value()});
+  return cost;
+}
+
+TEST(Bucket, random_programs_keep_their_payload_and_stay_sound) {
+  std::size_t changed = 0;
+  for (std::uint64_t seed = 0; seed < 300; ++seed) {
+    const Graph graph =
+        seed % 3 == 0
+            ? random_graph(seed)
+            : random_graph(seed, {.shape = seed % 3 == 1 ? GraphShape::fsdp : GraphShape::tensor, .layers = 4});
+    for (const Pass pass : passes) {
+      for (const FusedForm form : forms) {
+        const auto merged = pass(graph, {.form = form, .cost = seed % 3 != 0 && seed % 2 == 0 ? &h100() : nullptr});
+        ASSERT_TRUE(merged) << "seed " << seed << ": " << merged.error().to_string();
+        if (!merged->graph) continue;
+        ++changed;
+        EXPECT_EQ(fuse::problems_of(*merged->graph), "") << "seed " << seed << "\n" << print(*merged->graph);
+        EXPECT_EQ(fuse::payload(*merged->graph), fuse::payload(graph)) << "seed " << seed;
+        EXPECT_LT(fuse::collectives_in(*merged->graph), fuse::collectives_in(graph));
+      }
+    }
+  }
+  EXPECT_GT(changed, 200U);
+}
+
+// Every capture that has collectives to merge gets faster or stays as it is, judged by a plain two-lane model.
+TEST(Bucket, captures_never_get_slower) {
+  for (const std::string& path : shipped_captures()) {
+    const Result<Graph> graph = read_graph(path);
+    for (const Pass pass : passes) {
+      for (const FusedForm form : forms) {
+        const auto merged = pass(*graph, {.form = form, .cost = &h100()});
+        ASSERT_TRUE(merged) << merged.error().to_string();
+        if (!merged->graph) continue;
+        EXPECT_EQ(fuse::problems_of(*merged->graph), "") << path;
+        EXPECT_EQ(fuse::payload(*merged->graph), fuse::payload(*graph)) << path;
+        EXPECT_LE(fuse::two_lane_step_time(*merged->graph), fuse::two_lane_step_time(*graph)) << path;
+        EXPECT_EQ(stats_of(*merged->graph).without_estimate, stats_of(*graph).without_estimate) << path;
+      }
+    }
+  }
+}
+
+TEST(Bucket, keeps_the_memory_limit) {
+  std::size_t limited = 0;
+  for (std::uint64_t seed = 0; seed < 100; ++seed) {
+    const Graph graph = random_graph(seed, {.shape = GraphShape::fsdp, .layers = 6, .width = 64});
+    const Bytes peak = stats_of(graph).peak;
+    for (const Pass pass : passes) {
+      for (const FusedForm form : forms) {
+        const auto free = pass(graph, {.form = form});
+        const auto kept = pass(graph, {.form = form, .memory_limit = peak});
+        ASSERT_TRUE(free && kept);
+        EXPECT_LE(stats_of(kept->graph ? *kept->graph : graph).peak, peak) << "seed " << seed;
+        if (free->graph && stats_of(*free->graph).peak > peak) ++limited;
+      }
+    }
+  }
+  EXPECT_GT(limited, 0U);  // otherwise the limit was not tested
+}
+
+TEST(Bucket, the_size_closes_buckets) {
+  const Graph graph = random_graph(7, {.shape = GraphShape::fsdp, .layers = 4});
+  const auto all = bucket_reduce_scatter(graph, {});
+  const auto none = bucket_reduce_scatter(graph, {.bucket_size_mb = 0});
+  ASSERT_TRUE(all && none);
+  EXPECT_TRUE(all->graph);
+  EXPECT_FALSE(none->graph);
+  ASSERT_FALSE(none->notes.empty());
+  EXPECT_NE(none->notes.front().find("the bucket is full"), std::string::npos);
+}
+
+TEST(Bucket, the_same_program_gives_the_same_result) {
+  const Result<Graph> graph = read_graph(shipped_captures().front());
+  const auto once = bucket_all_gather(*graph, {.cost = &h100()});
+  const auto again = bucket_all_gather(*graph, {.cost = &h100()});
+  ASSERT_TRUE(once && once->graph && again && again->graph);
+  EXPECT_EQ(once->graph->digest(), again->graph->digest());
+}
+
+TEST(Bucket, refuses_negative_numbers) {
+  const Graph graph = random_graph(1, {.shape = GraphShape::fsdp});
+  EXPECT_EQ(bucket_all_gather(graph, {.bucket_size_mb = -2}).error().message, "a bucket of -2 MiB; expected 0 or more");
+  EXPECT_EQ(bucket_all_gather(graph, {.memory_limit = Bytes(-2)}).error().message,
+            "a memory limit of -2 bytes; expected 0 or more");
+}
+
+}  // namespace
+}  // namespace hocket

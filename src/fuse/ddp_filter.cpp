@@ -1,0 +1,81 @@
+#include "fuse/ddp_filter.h"
+
+#include <algorithm>
+#include <cctype>
+
+namespace hocket::fuse {
+
+namespace {
+
+bool is(const Graph& graph, NodeId id, std::string_view op) {
+  return graph.node(id).kind == NodeKind::op && graph.op_name(id) == op;
+}
+
+// The divisor, if the node divides a tensor by a number.
+std::optional<double> divisor_of(const Graph& graph, NodeId id) {
+  const auto args = graph.args(id);
+  if (!is(graph, id, "aten.div.Tensor") || args.size() != 2 || !graph.keywords(id).empty()) return std::nullopt;
+  if (!args[0].is(ArgKind::value) || graph.outputs(args[0].as_node()).size() != 1) return std::nullopt;
+  if (args[1].is(ArgKind::integer)) return static_cast<double>(args[1].as_integer());
+  if (args[1].is(ArgKind::real)) return args[1].as_real();
+  return std::nullopt;
+}
+
+Status check_division(const Graph& graph, const Users& users, const CommBlock& block) {
+  if (block.inputs.size() != 1 || !divisor_of(graph, block.input()))
+    return fail(ErrorKind::input, "its input {} is no division by a number", graph.name(block.input()));
+  const auto uses = users.of(block.input());
+  if (uses.size() != 1) {
+    const NodeId other = uses[0] == block.collective ? uses[1] : uses[0];
+    return fail(ErrorKind::input, "its input {} is used by {} too", graph.name(block.input()), graph.name(other));
+  }
+  if (!all_static(graph.type(graph.outputs(block.input())[0]).shape))
+    return fail(ErrorKind::input, "its size is symbolic");
+  return {};
+}
+
+// The output, or a copy into the gradient.
+Status check_user(const Graph& graph, const Users& users, const CommBlock& block) {
+  const auto uses = users.of(block.wait());
+  if (uses.size() != 1)
+    return fail(ErrorKind::input, "its wait {} has {} users, expected one", graph.name(block.wait()), uses.size());
+  const NodeId user = uses[0];
+  if (graph.node(user).kind == NodeKind::output) return {};
+  const auto args = graph.args(user);
+  const bool is_source = args.size() > 1 && args[1].is(ArgKind::value) && args[1].as_node() == block.wait() &&
+                         !(args[0].is(ArgKind::value) && args[0].as_node() == block.wait());
+  if (is(graph, user, "aten.copy_.default") && is_source) return {};
+  return fail(ErrorKind::input, "its wait {} is used by {}, which is neither the output nor a copy_ into the gradient",
+              graph.name(block.wait()), graph.name(user));
+}
+
+}  // namespace
+
+std::string reduce_operation(const Graph& graph, NodeId collective) {
+  const OpSpec* spec = graph.op_spec(collective);
+  const auto args = graph.args(collective);
+  if (spec == nullptr || !spec->effects.comm || spec->effects.comm->reduce_arg < 0) return {};
+  const auto position = static_cast<std::size_t>(spec->effects.comm->reduce_arg);
+  if (position >= args.size() || !args[position].is(ArgKind::string)) return {};
+  std::string name(graph.pool().text(args[position]));
+  std::transform(name.begin(), name.end(), name.begin(),
+                 [](unsigned char letter) { return static_cast<char>(std::tolower(letter)); });
+  return name;
+}
+
+Result<GradientAverage> gradient_average(const Graph& graph, const Users& users, NodeId all_reduce) {
+  HOCKET_TRY(CommBlock block, find_block(graph, users, all_reduce));
+  HOCKET_CHECK(check_division(graph, users, block));
+  HOCKET_CHECK(check_user(graph, users, block));
+  const NodeId division = block.input();
+  const Output& average = graph.outputs(division)[0];
+  const Output& gradient = graph.outputs(graph.args(division)[0].as_node())[0];
+  GradientAverage result;
+  result.kind = {graph.collective(all_reduce)->group, reduce_operation(graph, all_reduce), graph.type(average).dtype,
+                 graph.type(gradient).dtype,          divisor_of(graph, division).value(), average.device};
+  result.bytes = tensor_bytes(graph.type(average));
+  result.block = std::move(block);
+  return result;
+}
+
+}  // namespace hocket::fuse

@@ -1,0 +1,37 @@
+// Which all_reduces average gradients.
+#pragma once
+
+#include <compare>
+#include <string>
+
+#include "hocket/fuse/comm_block.h"
+
+namespace hocket::fuse {
+
+// What one bucket has in common.
+struct GradientKind {
+  GroupId group;
+  std::string reduce_op;
+  Dtype reduced = Dtype::f32;   // of the all_reduce
+  Dtype gradient = Dtype::f32;  // of what is divided
+  double divisor = 1;
+  DeviceId device;
+
+  friend auto operator<=>(const GradientKind&, const GradientKind&) = default;
+};
+
+struct GradientAverage {
+  CommBlock block;
+  GradientKind kind;
+  Bytes bytes;
+
+  NodeId division() const { return block.input(); }
+};
+
+// The reason as an error where it is none.
+Result<GradientAverage> gradient_average(const Graph& graph, const Users& users, NodeId all_reduce);
+
+// "sum" of "SUM": names of reduce operations are case-insensitive.
+std::string reduce_operation(const Graph& graph, NodeId collective);
+
+}  // namespace hocket::fuse
