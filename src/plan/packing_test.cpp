@@ -1,0 +1,137 @@
+#include "plan/packing.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <numeric>
+
+#include "support/random.h"
+
+namespace hocket {
+namespace {
+
+constexpr std::int64_t plenty = 100'000'000;
+
+std::vector<Block> random_blocks(Random& random, std::size_t count, std::size_t times, std::int64_t largest) {
+  std::vector<Block> blocks;
+  for (std::size_t i = 0; i < count; ++i) {
+    const std::size_t first = random.index(times);
+    const std::size_t length = random.chance(20) ? random.index(times) : random.index(times / 4 + 1);
+    blocks.push_back({random.between(1, largest), first, std::min(times - 1, first + length)});
+  }
+  return blocks;
+}
+
+// What is wrong with a packing, found pair by pair.
+std::string mistake_in(const Packing& packing, const std::vector<Block>& blocks) {
+  std::int64_t size = 0;
+  for (std::size_t i = 0; i < blocks.size(); ++i) {
+    if (packing.offsets[i] < 0) return "an offset below zero";
+    size = std::max(size, packing.offsets[i] + blocks[i].size);
+    for (std::size_t k = 0; k < i; ++k) {
+      const bool same_time = blocks[i].first <= blocks[k].last && blocks[k].first <= blocks[i].last;
+      const bool same_bytes = packing.offsets[i] < packing.offsets[k] + blocks[k].size &&
+                              packing.offsets[k] < packing.offsets[i] + blocks[i].size;
+      if (same_time && same_bytes) return "blocks " + std::to_string(k) + " and " + std::to_string(i) + " overlap";
+    }
+  }
+  return size == packing.size ? "" : "the size is not what the offsets need";
+}
+
+std::int64_t bound_by_counting(const std::vector<Block>& blocks, std::size_t times) {
+  std::int64_t most = 0;
+  for (std::size_t time = 0; time < times; ++time) {
+    std::int64_t live = 0;
+    for (const Block& block : blocks) live += block.first <= time && time <= block.last ? block.size : 0;
+    most = std::max(most, live);
+  }
+  return most;
+}
+
+// The least size of all: in the order of the offsets of a best packing, each block lies on top of those below it.
+std::int64_t least_size(const std::vector<Block>& blocks) {
+  std::vector<std::size_t> order(blocks.size());
+  std::iota(order.begin(), order.end(), 0U);
+  std::int64_t least = std::numeric_limits<std::int64_t>::max();
+  do {
+    std::vector<std::int64_t> top(blocks.size());
+    std::int64_t size = 0;
+    for (std::size_t i = 0; i < order.size(); ++i) {
+      std::int64_t offset = 0;
+      for (std::size_t k = 0; k < i; ++k) {
+        if (blocks[order[i]].meets(blocks[order[k]])) offset = std::max(offset, top[order[k]]);
+      }
+      top[order[i]] = offset + blocks[order[i]].size;
+      size = std::max(size, top[order[i]]);
+    }
+    least = std::min(least, size);
+  } while (std::next_permutation(order.begin(), order.end()));
+  return least;
+}
+
+TEST(Packing, bound_is_what_counting_gives) {
+  Random random(1);
+  for (int round = 0; round < 200; ++round) {
+    const auto blocks = random_blocks(random, random.index(30), 20, 50);
+    EXPECT_EQ(packing_bound(blocks), bound_by_counting(blocks, 20));
+  }
+}
+
+TEST(Packing, keeps_blocks_apart_that_live_at_the_same_time) {
+  Random random(2);
+  for (int round = 0; round < 300; ++round) {
+    const std::size_t times = random.pick({5U, 60U, 400U, 3000U});
+    const auto blocks = random_blocks(random, random.index(120), times, random.pick({4, 1000}));
+    const std::int64_t bound = packing_bound(blocks);
+    for (const Packing& packing :
+         {pack_in_time(blocks), pack_by_priority(blocks, plenty), pack_by_priority(blocks, 0)}) {
+      EXPECT_EQ(mistake_in(packing, blocks), "") << round;
+      EXPECT_GE(packing.size, bound);
+    }
+    EXPECT_LE(pack(blocks, plenty).size, pack_in_time(blocks).size);
+  }
+}
+
+TEST(Packing, is_nearly_always_the_best_that_there_is) {
+  Random random(3);
+  int best = 0;
+  constexpr int rounds = 150;
+  for (int round = 0; round < rounds; ++round) {
+    const auto blocks = random_blocks(random, 1 + random.index(7), 8, 9);
+    const std::int64_t size = pack(blocks, plenty).size;
+    const std::int64_t least = least_size(blocks);
+    ASSERT_GE(size, least);
+    EXPECT_LE(size, least + least / 5) << round;
+    best += size == least ? 1 : 0;
+  }
+  EXPECT_GE(best, rounds * 97 / 100);
+}
+
+TEST(Packing, comes_within_a_few_percent_of_the_bound) {
+  Random random(4);
+  for (int round = 0; round < 5; ++round) {
+    const auto blocks = random_blocks(random, 1500, 2000, 1000);
+    const std::int64_t bound = packing_bound(blocks);
+    EXPECT_LE(pack(blocks, plenty).size, bound + bound / 20) << round;
+  }
+}
+
+TEST(Packing, stacks_blocks_that_begin_and_end_like_brackets) {
+  // forward and backward: what is made first is needed last
+  std::vector<Block> blocks;
+  for (std::size_t i = 0; i < 500; ++i) blocks.push_back({static_cast<std::int64_t>(i * 7919 % 100 + 1), i, 999 - i});
+  EXPECT_EQ(pack(blocks, plenty).size, packing_bound(blocks));
+}
+
+TEST(Packing, takes_no_blocks_and_huge_ones) {
+  EXPECT_EQ(pack({}, plenty).size, 0);
+  constexpr std::int64_t huge = std::int64_t{1} << 60;
+  const std::vector<Block> blocks = {{huge, 0, 1}, {huge, 1, 2}, {huge - 1, 2, 3}};
+  for (const Packing& packing : {pack_in_time(blocks), pack_by_priority(blocks, plenty)}) {
+    EXPECT_EQ(mistake_in(packing, blocks), "");
+    EXPECT_EQ(packing.size, 2 * huge);
+  }
+}
+
+}  // namespace
+}  // namespace hocket
