@@ -1,0 +1,259 @@
+#include "hocket/schedule/step_graph.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <numeric>
+
+#include "schedule/step_graph_builder.h"
+
+namespace hocket {
+
+bool StepGraph::depends(StepIndex step, StepIndex on) const {
+  const auto list = before(step);
+  return std::binary_search(list.begin(), list.end(), on);
+}
+
+std::vector<StepIndex> StepGraph::original_order() const {
+  // Inputs and attributes take no time and hold their memory throughout, so their place says nothing: first.
+  std::vector<StepIndex> order(size());
+  std::iota(order.begin(), order.end(), StepIndex{0});
+  const auto is_front = [&](StepIndex step) { return kind(step) == StepKind::fixed && step + 1 < size(); };
+  std::stable_partition(order.begin(), order.end(), is_front);
+  return order;
+}
+
+// ---------------------------------------------------------------- gathering
+
+StepGraphBuilder::StepGraphBuilder(std::size_t steps, const StepGraphOptions& options) : options_(options) {
+  graph_.steps_.reserve(steps);
+  graph_.names_.reserve(steps);
+}
+
+StepIndex StepGraphBuilder::add(StepKind kind, Nanoseconds time, std::string_view name, bool gemm) {
+  const auto step = static_cast<StepIndex>(graph_.steps_.size());
+  graph_.steps_.push_back({time, no_step, 0, kind, gemm});
+  graph_.names_.push_back(name);
+  if (kind != StepKind::fixed && last_barrier_ != no_step) edge(last_barrier_, step);
+  return step;
+}
+
+std::uint32_t StepGraphBuilder::lane(const Group& group) {
+  const auto [entry, is_new] = lane_of_.try_emplace(group.ranks, static_cast<std::uint32_t>(graph_.lane_names_.size()));
+  if (is_new) {
+    graph_.lane_names_.push_back(group.name);
+    last_on_lane_.push_back(no_step);
+  }
+  return entry->second;
+}
+
+void StepGraphBuilder::on_lane(StepIndex collective, std::uint32_t lane) {
+  graph_.steps_[collective].lane = lane;
+  if (graph_.steps_[collective].kind == StepKind::collective) graph_.collectives_.push_back(collective);
+  if (options_.keep_collective_order && last_on_lane_[lane] != no_step) edge(last_on_lane_[lane], collective);
+  last_on_lane_[lane] = collective;
+}
+
+void StepGraphBuilder::completes(StepIndex wait, StepIndex collective) {
+  graph_.steps_[wait].partner = collective;
+  if (graph_.steps_[collective].partner == no_step) graph_.steps_[collective].partner = wait;
+  edge(collective, wait);
+}
+
+void StepGraphBuilder::barrier(StepIndex step) {
+  const StepIndex first = last_barrier_ == no_step ? 0 : last_barrier_;
+  for (StepIndex earlier = first; earlier < step; ++earlier) {
+    if (graph_.steps_[earlier].kind != StepKind::fixed) edge(earlier, step);
+  }
+  last_barrier_ = step;
+}
+
+void StepGraphBuilder::side_effect(StepIndex step) {
+  if (last_effect_ != no_step) edge(last_effect_, step);
+  last_effect_ = step;
+}
+
+std::uint32_t StepGraphBuilder::buffer(Bytes bytes) {
+  graph_.buffers_.push_back({bytes, false});
+  return static_cast<std::uint32_t>(graph_.buffers_.size() - 1);
+}
+
+StepGraph::Lists StepGraphBuilder::lists(std::vector<std::pair<std::uint32_t, std::uint32_t>>& pairs,
+                                         std::size_t size) {
+  std::sort(pairs.begin(), pairs.end());
+  pairs.erase(std::unique(pairs.begin(), pairs.end()), pairs.end());
+  StepGraph::Lists result;
+  result.begin.assign(size + 1, 0);
+  result.elements.reserve(pairs.size());
+  for (const auto& [owner, element] : pairs) {
+    ++result.begin[owner + 1];
+    result.elements.push_back(element);
+  }
+  std::partial_sum(result.begin.begin(), result.begin.end(), result.begin.begin());
+  return result;
+}
+
+StepGraph StepGraphBuilder::finish() {
+  const auto turned = [](const auto& pairs) {
+    std::vector<std::pair<std::uint32_t, std::uint32_t>> result;
+    result.reserve(pairs.size());
+    for (const auto& [a, b] : pairs) result.emplace_back(b, a);
+    return result;
+  };
+  auto reverse_edges = turned(edges_);
+  auto reverse_touches = turned(touches_);
+  graph_.before_ = lists(edges_, graph_.size());
+  graph_.after_ = lists(reverse_edges, graph_.size());
+  graph_.touches_ = lists(touches_, graph_.size());
+  graph_.touched_by_ = lists(reverse_touches, graph_.buffers_.size());
+  return std::move(graph_);
+}
+
+// ---------------------------------------------------------------- graphs
+
+namespace {
+
+class GraphReader {
+ public:
+  GraphReader(const Graph& graph, std::span<const Nanoseconds> times, const StepGraphOptions& options)
+      : graph_(graph), times_(times), builder_(graph.size(), options) {}
+
+  Result<StepGraph> read() {
+    HOCKET_CHECK(make_buffers());
+    orders_.resize(graph_.storages().size());
+    last_wait_.assign(graph_.storages().size(), no_step);
+    for (std::size_t i = 0; i < graph_.size(); ++i) HOCKET_CHECK(read_node(NodeId(i)));
+    return builder_.finish();
+  }
+
+ private:
+  static constexpr std::uint32_t is_input = 0xffffffff;
+
+  static bool is_op(const Node& node) { return node.kind == NodeKind::op; }
+
+  Status make_buffers() {
+    std::vector<bool> input(graph_.storages().size(), false);
+    for (std::size_t i = 0; i < graph_.size(); ++i) {
+      const NodeKind kind = graph_.node(NodeId(i)).kind;
+      if (kind != NodeKind::input && kind != NodeKind::attribute) continue;
+      for (const Output& output : graph_.outputs(NodeId(i))) input[output.storage.index()] = true;
+    }
+    buffer_of_.assign(graph_.storages().size(), is_input);
+    for (std::size_t s = 0; s < graph_.storages().size(); ++s) {
+      const Dim bytes = graph_.storages()[s].bytes;
+      const Bytes known(bytes.is_static() ? bytes.value() : 0);  // a symbolic size counts as nothing, as in stats
+      if (input[s]) builder_.input_bytes(known);
+      else buffer_of_[s] = builder_.buffer(known);
+    }
+    return {};
+  }
+
+  Status read_node(NodeId id) {
+    const Node& node = graph_.node(id);
+    const Collective* collective = graph_.collective(id);
+    const OpSpec* spec = graph_.op_spec(id);
+    const bool blocking = spec != nullptr && spec->effects.comm && spec->effects.comm->blocking;
+    StepKind kind = StepKind::compute;
+    if (!is_op(node)) kind = StepKind::fixed;
+    else if (collective != nullptr && !blocking) kind = StepKind::collective;
+    else if (node.wait_of.valid() && graph_.collective(node.wait_of) != nullptr) kind = StepKind::wait;
+    const Nanoseconds time = kind == StepKind::wait || kind == StepKind::fixed ? Nanoseconds() : times_[id.index()];
+    const StepIndex step =
+        builder_.add(kind, time, graph_.name(id), node.gemm || (spec != nullptr && spec->effects.gemm));
+    for (const NodeId input : graph_.inputs(id)) {
+      if (input.index() >= id.index()) {
+        return fail(Error{ErrorKind::input, fmt::format("uses {}, which comes later", graph_.name(input)),
+                          fmt::format("node {}", graph_.name(id))});
+      }
+      builder_.edge(input.value, step);
+    }
+    if (is_op(node)) order_accesses(id, step, kind);
+    note_touches(id, step, kind);
+    if (collective != nullptr && is_op(node)) builder_.on_lane(step, builder_.lane(graph_.group(collective->group)));
+    if (kind == StepKind::wait) builder_.completes(step, node.wait_of.value);
+    if (is_op(node) && (spec == nullptr || spec->effects.opaque)) builder_.barrier(step);
+    if (spec != nullptr && spec->effects.side_effect) builder_.side_effect(step);
+    return {};
+  }
+
+  template <class Visit>
+  void storages_of(NodeId id, Visit&& visit) const {
+    for (const Output& output : graph_.outputs(id)) visit(output.storage.index());
+  }
+
+  // Does the node look at the data of its inputs, so that communication into them must be complete?
+  bool reads_data(NodeId id) const {
+    const OpSpec* spec = graph_.op_spec(id);
+    if (spec != nullptr && (spec->effects.waits || spec->metadata_only)) return false;
+    if (graph_.op_name(id) == "getitem") return false;
+    return !graph_.node(id).view_of.valid() || !graph_.mutates(id).empty() || graph_.collective(id) != nullptr;
+  }
+
+  void order_accesses(NodeId id, StepIndex step, StepKind kind) {
+    written_.clear();
+    for (const NodeId mutated : graph_.mutates(id)) storages_of(mutated, [&](std::size_t s) { written_.push_back(s); });
+    const auto is_written = [&](std::size_t s) {
+      return std::find(written_.begin(), written_.end(), s) != written_.end();
+    };
+    const auto read = [&](std::size_t s) {
+      if (!is_written(s)) orders_[s].read(builder_, step);
+    };
+    const bool reads = reads_data(id);
+    for (const NodeId input : graph_.inputs(id)) {
+      storages_of(input, [&](std::size_t s) {
+        read(s);
+        if (reads && last_wait_[s] != no_step) builder_.edge(last_wait_[s], step);
+      });
+    }
+    storages_of(id, read);
+    const OpSpec* spec = graph_.op_spec(id);
+    if (kind == StepKind::wait) {
+      // The wait is where the collective lets go of what it reads, and where its results are there.
+      for (const NodeId input : graph_.inputs(graph_.node(id).wait_of)) storages_of(input, read);
+      storages_of(graph_.node(id).wait_of, [&](std::size_t s) { last_wait_[s] = step; });
+    }
+    if (spec != nullptr && spec->effects.waits) storages_of(id, [&](std::size_t s) { last_wait_[s] = step; });
+    for (const std::size_t s : written_) {
+      if (last_wait_[s] != no_step) builder_.edge(last_wait_[s], step);
+      orders_[s].write(builder_, step);
+    }
+  }
+
+  void note_touches(NodeId id, StepIndex step, StepKind kind) {
+    const Node& node = graph_.node(id);
+    const auto touch = [&](std::size_t s) {
+      if (buffer_of_[s] != is_input) builder_.touch(step, buffer_of_[s]);
+    };
+    if (is_op(node)) storages_of(id, touch);
+    for (const NodeId input : graph_.inputs(id)) storages_of(input, touch);
+    if (kind == StepKind::wait) {
+      for (const NodeId input : graph_.inputs(node.wait_of)) storages_of(input, touch);
+    }
+    if (node.kind == NodeKind::output) {
+      for (const NodeId input : graph_.inputs(id)) {
+        storages_of(input, [&](std::size_t s) {
+          if (buffer_of_[s] != is_input) builder_.keep(buffer_of_[s]);
+        });
+      }
+    }
+  }
+
+  const Graph& graph_;
+  std::span<const Nanoseconds> times_;
+  StepGraphBuilder builder_;
+  std::vector<std::uint32_t> buffer_of_;  // by storage
+  std::vector<AccessOrder> orders_;       // by storage
+  std::vector<StepIndex> last_wait_;      // by storage: where its data arrived
+  std::vector<std::size_t> written_;
+};
+
+}  // namespace
+
+Result<StepGraph> StepGraph::of(const Graph& graph, std::span<const Nanoseconds> times,
+                                const StepGraphOptions& options) {
+  if (times.size() != graph.size())
+    return fail(ErrorKind::internal, "{} times for {} nodes", times.size(), graph.size());
+  return GraphReader(graph, times, options).read();
+}
+
+}  // namespace hocket

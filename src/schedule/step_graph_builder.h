@@ -1,0 +1,68 @@
+// Gathers the steps, accesses and edges of a StepGraph. The readers of graphs and programs say what each step does to memory; the order
+// that this demands follows here, once for both.
+#pragma once
+
+#include <map>
+#include <utility>
+#include <vector>
+
+#include "hocket/schedule/step_graph.h"
+
+namespace hocket {
+
+class StepGraphBuilder {
+ public:
+  StepGraphBuilder(std::size_t steps, const StepGraphOptions& options);
+
+  StepIndex add(StepKind kind, Nanoseconds time, std::string_view name, bool gemm);
+  std::uint32_t lane(const Group& group);
+  void on_lane(StepIndex collective, std::uint32_t lane);  // keeps the order of the lane
+  void completes(StepIndex wait, StepIndex collective);
+
+  void edge(StepIndex before, StepIndex after) {
+    if (before != after) edges_.emplace_back(after, before);
+  }
+  void barrier(StepIndex step);      // nothing passes it
+  void side_effect(StepIndex step);  // keeps its order among its like
+
+  std::uint32_t buffer(Bytes bytes);
+  void keep(std::uint32_t buffer) { graph_.buffers_[buffer].kept = true; }
+  void touch(StepIndex step, std::uint32_t buffer) { touches_.emplace_back(step, buffer); }
+  void input_bytes(Bytes bytes) { graph_.input_bytes_ += bytes; }
+
+  StepGraph finish();
+
+ private:
+  static StepGraph::Lists lists(std::vector<std::pair<std::uint32_t, std::uint32_t>>& pairs, std::size_t size);
+
+  StepGraph graph_;
+  StepGraphOptions options_;
+  std::map<std::vector<Rank>, std::uint32_t> lane_of_;
+  std::vector<StepIndex> last_on_lane_;
+  StepIndex last_barrier_ = no_step;
+  StepIndex last_effect_ = no_step;
+  std::vector<std::pair<std::uint32_t, std::uint32_t>> edges_;    // (after, before)
+  std::vector<std::pair<std::uint32_t, std::uint32_t>> touches_;  // (step, buffer)
+};
+
+// The accesses to one piece of memory so far, and the order that the next one demands:
+// a write comes after all accesses since the write before it, a read after that write.
+class AccessOrder {
+ public:
+  void read(StepGraphBuilder& builder, StepIndex step) {
+    if (writer_ != no_step) builder.edge(writer_, step);
+    readers_.push_back(step);
+  }
+  void write(StepGraphBuilder& builder, StepIndex step) {
+    if (writer_ != no_step) builder.edge(writer_, step);
+    for (const StepIndex reader : readers_) builder.edge(reader, step);
+    readers_.clear();
+    writer_ = step;
+  }
+
+ private:
+  StepIndex writer_ = no_step;
+  std::vector<StepIndex> readers_;
+};
+
+}  // namespace hocket
