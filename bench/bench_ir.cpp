@@ -8,16 +8,15 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <ctime>
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
 #include "hocket/base/progress.h"
-#include "hocket/ir/builder.h"
 #include "hocket/ir/file.h"
 #include "hocket/ir/json.h"
 #include "hocket/ir/text.h"
 #include "hocket/ir/verify.h"
+#include "measuring.h"
 
 namespace hocket {
 namespace {
@@ -30,45 +29,6 @@ constexpr double checked_memory_ratio = 1.0;
 // From the smallest to the largest made graph the time per node may grow by this factor: near-linear growth.
 constexpr double checked_growth = 2.5;
 
-constexpr std::int64_t ranks = 8;
-constexpr std::int64_t width = 256;
-
-// One layer: gather the sharded weight, use it, and reduce-scatter a gradient of it. 12 nodes.
-NodeId add_layer(GraphBuilder& b, GroupId dp, NodeId x, NodeId shard, std::vector<NodeId>& results) {
-  const NodeId cast = b.op("prims.convert_element_type", {shard, Dtype::bf16});
-  const NodeId gathered = b.op("_c10d_functional.all_gather_into_tensor", {cast, ranks, dp});
-  const NodeId weight = b.op("_c10d_functional.wait_tensor", {gathered});
-  const NodeId transposed = b.op("aten.permute", {weight, {1, 0}});
-  const NodeId product = b.op("aten.mm", {x, transposed});
-  const NodeId activated = b.op("aten.sigmoid", {product});
-  const NodeId next = b.op("aten.mul.Tensor", {product, activated});
-  const NodeId x_transposed = b.op("aten.permute", {x, {1, 0}});
-  const NodeId gradient = b.op("aten.mm", {x_transposed, next});
-  const NodeId wide = b.op("prims.convert_element_type", {gradient, Dtype::f32});
-  const NodeId scattered = b.op("_c10d_functional.reduce_scatter_tensor", {wide, "avg", ranks, dp});
-  results.push_back(b.op("_c10d_functional.wait_tensor", {scattered}));
-  return next;
-}
-
-Result<Graph> make_graph(std::size_t nodes) {
-  GraphBuilder b(fmt::format("made_{}", nodes));
-  std::vector<Rank> members;
-  for (std::int32_t rank = 0; rank < ranks; ++rank) members.push_back(Rank{rank});
-  const GroupId dp = b.group("dp", members);
-  b.world(ranks, 0);
-  NodeId x = b.input("x", Dtype::bf16, {width, width});
-  constexpr std::size_t nodes_per_layer = 13;  // with the weight itself
-  const std::size_t layers = std::max<std::size_t>(1, nodes / nodes_per_layer);
-  std::vector<NodeId> shards;
-  for (std::size_t i = 0; i < layers; ++i)
-    shards.push_back(b.input(fmt::format("weight_{}", i), Dtype::f32, {width / ranks, width}));
-  std::vector<NodeId> results;
-  for (const NodeId shard : shards) x = add_layer(b, dp, x, shard, results);
-  results.push_back(x);
-  b.output(results);
-  return b.finish();
-}
-
 struct Subject {
   std::string name;
   bool made = false;
@@ -80,18 +40,6 @@ struct Subject {
   // milliseconds, one entry a round
   std::vector<double> load, verify, print, parse;
 };
-
-// Time of this thread on a core: the work is on one thread and in memory, so that what else runs on the machine does not count.
-double elapsed_ms(const std::function<void()>& work) {
-  const auto now = [] {
-    timespec time{};
-    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
-    return 1e3 * static_cast<double>(time.tv_sec) + 1e-6 * static_cast<double>(time.tv_nsec);
-  };
-  const double start = now();
-  work();
-  return now() - start;
-}
 
 Status measure(Subject& subject) {
   Result<Graph> graph = fail(ErrorKind::internal, "not loaded");
@@ -116,12 +64,6 @@ Status measure(Subject& subject) {
   return {};
 }
 
-double lowest(const std::vector<double>& times) { return *std::min_element(times.begin(), times.end()); }
-double median(std::vector<double> times) {
-  std::nth_element(times.begin(), times.begin() + static_cast<std::ptrdiff_t>(times.size() / 2), times.end());
-  return times[times.size() / 2];
-}
-
 Result<std::vector<Subject>> subjects(bool quick, const std::string& captures) {
   std::vector<Subject> list;
   std::vector<std::size_t> sizes = {1'000, 4'000, 16'000, 64'000};
@@ -137,13 +79,7 @@ Result<std::vector<Subject>> subjects(bool quick, const std::string& captures) {
     subject.json_bytes = json.size();
     list.push_back(std::move(subject));
   }
-  std::error_code ignored;
-  std::vector<std::string> files;
-  for (const auto& entry : std::filesystem::directory_iterator(captures, ignored)) {
-    if (entry.path().string().ends_with(".json.gz")) files.push_back(entry.path().string());
-  }
-  std::sort(files.begin(), files.end());
-  for (const std::string& file : files) {
+  for (const std::string& file : captures_in(captures)) {
     HOCKET_TRY(const std::string plain, read_bytes(file));
     Subject subject;
     subject.name = std::filesystem::path(file).stem().stem().string();
@@ -215,30 +151,17 @@ std::string as_json(const std::vector<Subject>& list, const std::vector<std::str
 }
 
 int run(int argc, char** argv) {
-  bool quick = false;
-  bool check = false;
-  std::string json;
-  std::string captures = HOCKET_SOURCE_DIR "/../shared/graphs";
+  BenchFlags flags;
   CLI::App app("Load, verify, print and parse graphs by size", "bench_ir");
-  app.add_flag("--quick", quick, "under a minute");
-  app.add_flag("--check", check, "exit with 1 and the points that miss the figures asked for");
-  app.add_option("--json", json, "write the figures to this file");
-  app.add_option("--captures", captures, "a folder with captured graphs, measured too")->capture_default_str();
+  flags.add_to(app);
   CLI11_PARSE(app, argc, argv);
-  const int rounds = quick ? 3 : 9;
-  auto list = subjects(quick, captures);
-  if (!list) {
-    fmt::print(stderr, "bench_ir: {}\n", list.error().to_string());
-    return 1;
-  }
+  const int rounds = flags.quick ? 3 : 9;
+  auto list = subjects(flags.quick, flags.captures);
+  if (!list) return complain("bench_ir", list.error());
   Progress progress("bench ir", rounds * static_cast<std::int64_t>(list->size()));
   for (int round = 0; round < rounds; ++round) {
     for (Subject& subject : *list) {
-      const Status status = measure(subject);
-      if (!status) {
-        fmt::print(stderr, "bench_ir: {}\n", status.error().to_string());
-        return 1;
-      }
+      if (const Status status = measure(subject); !status) return complain("bench_ir", status.error());
       progress.advance();
     }
   }
@@ -247,16 +170,7 @@ int run(int argc, char** argv) {
   });
   print_table(*list);
   const auto missed = misses(*list);
-  if (!json.empty()) {
-    if (const Status status = write_bytes(json, as_json(*list, missed)); !status) {
-      fmt::print(stderr, "bench_ir: {}\n", status.error().to_string());
-      return 1;
-    }
-  }
-  if (!check) return 0;
-  for (const std::string& miss : missed) fmt::print("missed: {}\n", miss);
-  if (missed.empty()) fmt::print("\nall figures are met\n");
-  return missed.empty() ? 0 : 1;
+  return finish("bench_ir", flags, as_json(*list, missed), missed);
 }
 
 }  // namespace

@@ -14,6 +14,7 @@ if(shared_sources)
   add_library(hocket_bench_support STATIC ${shared_sources})
   hocket_own_code(hocket_bench_support)
   target_include_directories(hocket_bench_support PUBLIC "${bench_folder}")
+  target_compile_definitions(hocket_bench_support PRIVATE HOCKET_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
   target_link_libraries(hocket_bench_support
     PUBLIC hocket_core CLI11::CLI11 nlohmann_json::nlohmann_json benchmark::benchmark)
 endif()

@@ -1,6 +1,6 @@
 # Tests. New files are found by themselves:
 #   src/<room>/*_test.cpp      -> program <room>_test, tests named <room>.Suite.name
-#   tests/<folder>/*_test.cpp  -> program <folder>_test, with the path of the built command in HOCKET_TEST_TOOL
+#   tests/<folder>/*_test.cpp  -> program <folder>_test, with the folder's other files and the path of the built command in HOCKET_TEST_TOOL
 #   tests/fuzz/*_fuzz.cpp      -> one program each, run on seeded inputs, or by libFuzzer in the preset fuzz
 # A GoogleTest test or suite whose name begins with Long gets the label `long`, which `./hk test` leaves out.
 
@@ -77,8 +77,7 @@ list(TRANSFORM folders REPLACE "/[^/]*$" "")
 list(REMOVE_DUPLICATES folders)
 foreach(folder IN LISTS folders)
   cmake_path(GET folder FILENAME name)
-  set(folder_sources "${sources}")
-  list(FILTER folder_sources INCLUDE REGEX "^${folder}/[^/]*$")
+  file(GLOB folder_sources CONFIGURE_DEPENDS "${folder}/*.cpp") # what the tests of a folder share, too
   hocket_gtest(${name} hocket_core ${folder_sources})
   if(TARGET hocket_tool)
     target_compile_definitions(${name}_test PRIVATE HOCKET_TEST_TOOL="$<TARGET_FILE:hocket_tool>")

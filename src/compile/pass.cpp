@@ -2,25 +2,7 @@
 
 #include <algorithm>
 
-#include "hocket/ir/verify.h"
-
 namespace hocket {
-
-namespace {
-
-Result<PassResult> run_verify(const Graph& graph) {
-  const auto problems = verify(graph);
-  if (!problems.empty()) return fail(to_error(problems, graph.name()));
-  return PassResult{std::nullopt, "no problems"};
-}
-
-}  // namespace
-
-PassRegistry PassRegistry::builtin() {
-  PassRegistry registry;
-  registry.passes_.push_back({"verify", "fail with everything that is wrong with the program", run_verify});
-  return registry;
-}
 
 Status PassRegistry::add(Pass pass) {
   const auto same_name = [&](const Pass& other) { return other.name == pass.name; };

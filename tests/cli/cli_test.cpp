@@ -1,61 +1,12 @@
 // The command as a user runs it: output, exit codes, files.
 #include <gtest/gtest.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
-#include <cstdlib>
-#include <filesystem>
-#include <fstream>
 #include <nlohmann/json.hpp>
 #include <sstream>
 
+#include "cli/cli_fixture.h"
+
 namespace {
-
-namespace fs = std::filesystem;
-
-struct Outcome {
-  int code = -1;
-  std::string out;
-  std::string err;
-};
-
-class Cli : public ::testing::Test {
- protected:
-  void SetUp() override {
-    std::string pattern = (fs::temp_directory_path() / "hocket_cli_XXXXXX").string();
-    ASSERT_NE(mkdtemp(pattern.data()), nullptr);
-    folder_ = pattern;
-  }
-  void TearDown() override { fs::remove_all(folder_); }
-
-  std::string path(const std::string& name) const { return (folder_ / name).string(); }
-  void write(const std::string& name, const std::string& content) const {
-    std::ofstream(folder_ / name, std::ios::binary) << content;
-  }
-  std::string read(const std::string& name) const {
-    std::ifstream file(folder_ / name, std::ios::binary);
-    return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
-  }
-
-  // Runs `hocket arguments` by the shell in the test's folder.
-  Outcome hocket(const std::string& arguments) const {
-    const std::string command =
-        "cd '" + folder_.string() + "' && '" HOCKET_TEST_TOOL "' " + arguments + " >.out 2>.err";
-    Outcome outcome;
-    const int status = std::system(command.c_str());
-    outcome.code = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
-    outcome.out = read(".out");
-    outcome.err = read(".err");
-    fs::remove(folder_ / ".out");
-    fs::remove(folder_ / ".err");
-    return outcome;
-  }
-  std::size_t files() const {
-    return static_cast<std::size_t>(std::distance(fs::directory_iterator(folder_), fs::directory_iterator()));
-  }
-
-  fs::path folder_;
-};
 
 constexpr const char* sound = R"(graph @g(%x: f32[4]) {
   group @dp = ranks[0,1]
@@ -157,7 +108,8 @@ TEST_F(Cli, ABadFileLeavesNothingBehindWhateverTheCommand) {
       R"({"schema":"commgraph/1","name":"g","groups":[],"storages":[],"nodes":[{"id":0,"name":"o","kind":"output","in":[7],"args":[{"n":7}],"out":[]}]})"};
   for (const std::string& content : bad) {
     write("bad", content);
-    for (const char* command : {"verify bad", "convert bad out.json", "stats bad", "opt bad -o out.hk"}) {
+    for (const char* command :
+         {"verify bad", "convert bad out.json", "stats bad", "opt bad -o out.hk", "explain bad"}) {
       const Outcome outcome = hocket(command);
       EXPECT_TRUE(outcome.code == 1 || outcome.code == 2)
           << command << " exited with " << outcome.code << " on: " << content;
@@ -203,7 +155,7 @@ TEST_F(Cli, OptRefusesAnUnknownPassAndNamesTheKnownOnes) {
 }
 
 TEST_F(Cli, WrongUsageExitsWithTwo) {
-  for (const char* arguments : {"verify", "frobnicate", "verify --nope x", "convert", "opt"}) {
+  for (const char* arguments : {"verify", "frobnicate", "verify --nope x", "convert", "opt", "explain"}) {
     const Outcome outcome = hocket(arguments);
     EXPECT_EQ(outcome.code, 2) << arguments;
     EXPECT_FALSE(outcome.err.empty()) << arguments;
@@ -211,15 +163,16 @@ TEST_F(Cli, WrongUsageExitsWithTwo) {
 }
 
 TEST_F(Cli, AMisspeltCommandGetsTheNearestOne) {
-  EXPECT_EQ(hocket("verfy x").err,
-            "hocket: there is no command 'verfy', did you mean verify?; known: demo, verify, convert, stats, opt\n");
+  EXPECT_EQ(
+      hocket("verfy x").err,
+      "hocket: there is no command 'verfy', did you mean verify?; known: demo, verify, convert, stats, opt, explain\n");
   EXPECT_EQ(hocket("frobnicate").err,
-            "hocket: there is no command 'frobnicate'; known: demo, verify, convert, stats, opt\n");
+            "hocket: there is no command 'frobnicate'; known: demo, verify, convert, stats, opt, explain\n");
 }
 
 TEST_F(Cli, HelpOfEveryCommandHasAnExample) {
   EXPECT_EQ(hocket("--help").code, 0);
-  for (const char* command : {"verify", "convert", "stats", "opt", "demo"}) {
+  for (const char* command : {"verify", "convert", "stats", "opt", "explain", "demo"}) {
     const Outcome outcome = hocket(std::string(command) + " --help");
     EXPECT_EQ(outcome.code, 0) << command;
     EXPECT_NE(outcome.out.find(std::string("hocket ") + command), std::string::npos) << outcome.out;

@@ -19,6 +19,7 @@ void add_verify(CLI::App& app, Action& action);
 void add_convert(CLI::App& app, Action& action);
 void add_stats(CLI::App& app, Action& action);
 void add_opt(CLI::App& app, Action& action);
+void add_explain(CLI::App& app, Action& action);
 void add_demo(CLI::App& app, Action& action);
 
 // Prints "hocket: …" on stderr; 2 for a usage error, else 1.

@@ -27,6 +27,8 @@ constexpr const char* examples =
     "  hocket verify step.json.gz                say everything that is wrong with a program\n"
     "  hocket stats step.json.gz                 what it holds, moves and needs\n"
     "  hocket convert step.json.gz step.hk       the same program as text\n"
+    "  hocket opt step.json.gz -o fast.json.gz   hide its communication behind its computation\n"
+    "  hocket explain step.json.gz               which communication is exposed, and why\n"
     "\n"
     "Exit codes: 0 ok, 1 a problem was found, 2 wrong usage. HOCKET_LOG=debug says more.";
 
@@ -56,6 +58,7 @@ int run(int argc, char** argv) {
   add_convert(app, action);
   add_stats(app, action);
   add_opt(app, action);
+  add_explain(app, action);
   if (const int code = check_command(app, argc, argv); code != ok) return code;
   try {
     app.parse(argc, argv);

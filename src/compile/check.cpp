@@ -1,0 +1,49 @@
+#include "compile/check.h"
+
+#include "hocket/ir/stats.h"
+#include "hocket/ir/verify.h"
+
+namespace hocket {
+
+namespace {
+
+Status to_status(const std::vector<Problem>& problems, std::string_view what, ErrorKind kind) {
+  if (problems.empty()) return {};
+  Error error = to_error(problems, what);
+  error.kind = kind;
+  return fail(std::move(error));
+}
+
+template <class IdOf, class FormOf>
+Status check_order(const FormOf& form, const PassResult& result) {
+  std::vector<IdOf> order;
+  for (const StepIndex step : *result.order) order.emplace_back(step);
+  return to_status(verify_order(form, order, {.keep_collective_order = result.keeps_collective_order}),
+                   "the order that the pass made", ErrorKind::internal);
+}
+
+}  // namespace
+
+Status check_subject(const Subject& subject, ErrorKind kind) {
+  return std::visit([&](const auto& form) { return to_status(verify(form), form.name(), kind); }, subject);
+}
+
+Status check_result(const Subject& before, const PassResult& result) {
+  if (!result.subject) return {};
+  HOCKET_CHECK(check_subject(*result.subject, ErrorKind::internal));
+  if (result.order) {
+    if (const auto* graph = std::get_if<Graph>(&before)) HOCKET_CHECK(check_order<NodeId>(*graph, result));
+    else HOCKET_CHECK(check_order<StepId>(std::get<Program>(before), result));
+  }
+  const auto* graph = std::get_if<Graph>(&*result.subject);
+  if (result.peak && graph != nullptr) {
+    const Bytes peak = stats_of(*graph).peak;
+    if (peak != *result.peak) {
+      return fail(ErrorKind::internal, "the pass claims a peak of {} bytes, the verifier counts {}", result.peak->count,
+                  peak.count);
+    }
+  }
+  return {};
+}
+
+}  // namespace hocket

@@ -1,0 +1,91 @@
+#include "compile/graph_passes.h"
+
+#include "hocket/fsdp/enforce_fsdp_order.h"
+#include "hocket/fsdp/reinplace_all_gather.h"
+#include "hocket/fsdp/remove_dead_getitems.h"
+#include "hocket/fsdp/remove_unsharded_param_inputs.h"
+#include "hocket/fuse/bucket.h"
+#include "hocket/fuse/ddp.h"
+#include "hocket/fuse/schedule_comm_wait.h"
+
+namespace hocket {
+
+namespace {
+
+Result<PassResult> to_result(Result<RewriteResult> rewritten) {
+  if (!rewritten) return fail(std::move(rewritten).error());
+  PassResult result;
+  if (rewritten->graph) result.subject = std::move(*rewritten->graph);
+  result.report = std::move(rewritten->report);
+  result.notes = std::move(rewritten->notes);
+  return result;
+}
+
+// A pass without options.
+template <class Options>
+Pass plain(std::string name, std::string summary, Result<RewriteResult> (*run)(const Graph&, const Options&)) {
+  return {std::move(name), std::move(summary), Form::graph, "",
+          [run](const Subject& subject, const PassContext&, PassArguments& arguments) -> Result<PassResult> {
+            HOCKET_CHECK(arguments.finish());
+            return to_result(run(std::get<Graph>(subject), Options{}));
+          }};
+}
+
+Pass ddp_pass(std::string name, std::string summary,
+              Result<RewriteResult> (*run)(const Graph&, const FuseDdpOptions&)) {
+  return {std::move(name), std::move(summary), Form::graph, "bucket_size_mb=25, first_bucket_mb=1",
+          [run](const Subject& subject, const PassContext& context, PassArguments& arguments) -> Result<PassResult> {
+            FuseDdpOptions options;
+            options.bucket_size_mb = arguments.real("bucket_size_mb", options.bucket_size_mb);
+            options.first_bucket_mb = arguments.real("first_bucket_mb", options.first_bucket_mb);
+            options.cost = context.cost;
+            HOCKET_CHECK(arguments.finish());
+            return to_result(run(std::get<Graph>(subject), options));
+          }};
+}
+
+Pass bucket_pass(std::string name, std::string summary,
+                 Result<RewriteResult> (*run)(const Graph&, const BucketOptions&)) {
+  return {std::move(name), std::move(summary), Form::graph,
+          "form=coalesced|concat, bucket_size_mb=MIB (without: the cost model decides)",
+          [run](const Subject& subject, const PassContext& context, PassArguments& arguments) -> Result<PassResult> {
+            BucketOptions options;
+            options.form = arguments.choice("form", "coalesced", {"coalesced", "concat"}) == "concat"
+                               ? FusedForm::concat
+                               : FusedForm::coalesced;
+            const double size = arguments.real("bucket_size_mb", -1);
+            if (size >= 0) options.bucket_size_mb = size;
+            options.cost = context.cost;
+            options.memory_limit = context.memory_limit.of(context.original_peak);
+            HOCKET_CHECK(arguments.finish());
+            return to_result(run(std::get<Graph>(subject), options));
+          }};
+}
+
+}  // namespace
+
+std::vector<Pass> fsdp_passes() {
+  return {
+      plain("remove_dead_getitems", "drop getitems that nobody uses", remove_dead_getitems),
+      plain("remove_unsharded_param_inputs", "use gathered parameters directly, without the resized input",
+            remove_unsharded_param_inputs),
+      plain("reinplace_all_gather", "gather into the buffer that holds this rank's slice already",
+            reinplace_all_gather),
+      plain("enforce_fsdp_order", "keep copy-in with its gather and copy-out with its wait, layer by layer",
+            enforce_fsdp_order),
+  };
+}
+
+std::vector<Pass> fuse_passes() {
+  return {
+      ddp_pass("fuse_ddp_with_concat", "one all_reduce for each bucket of gradients, on one concatenated tensor",
+               fuse_ddp_with_concat),
+      ddp_pass("fuse_ddp_with_coalesced", "one coalesced all_reduce for each bucket of gradients",
+               fuse_ddp_with_coalesced),
+      plain("schedule_comm_wait", "each wait right before its first real user", schedule_comm_wait),
+      bucket_pass("bucket_all_gather", "merge all_gathers where that pays", bucket_all_gather),
+      bucket_pass("bucket_reduce_scatter", "merge reduce_scatters where that pays", bucket_reduce_scatter),
+  };
+}
+
+}  // namespace hocket

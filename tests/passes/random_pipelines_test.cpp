@@ -1,0 +1,98 @@
+// Every pass that is registered, and the pipelines: what comes out computes what went in.
+#include <gtest/gtest.h>
+
+#include <string>
+#include <variant>
+
+#include "hocket/compile/compile.h"
+#include "support/random.h"
+#include "support/random_graph.h"
+#include "support/random_program.h"
+#include "support/same_values.h"
+
+namespace hocket {
+
+namespace {
+
+testing::AssertionResult same_values(const Subject& before, const Subject& after, std::uint64_t seed) {
+  return std::visit([&](const auto& was, const auto& is) { return hocket::same_values(was, is, seed); }, before, after);
+}
+
+// All shapes of graphs in turn, so that each pass finds what it is for.
+Graph small_graph(std::uint64_t seed) {
+  RandomGraphOptions options = random_graph_options(seed);
+  options.shape = static_cast<GraphShape>(seed % 5);
+  options.layers = 2 + static_cast<int>(seed % 4);
+  options.coalesced = seed % 4 == 0;  // what is bundled already leaves nothing to fuse
+  options.symbolic = false;
+  options.world = 2 << seed % 3;
+  options.width = options.world;
+  return random_graph(seed, options);
+}
+
+Subject small_subject(Form form, std::uint64_t seed) {
+  const bool program = form == Form::program || (form == Form::either && seed % 2 == 1);
+  return program ? Subject(random_program(seed, {.world = 2 << seed % 3})) : Subject(small_graph(seed));
+}
+
+// Runs the passes; each result on the way is compared with what went in. How many passes changed something.
+int expect_kept(const Subject& before, std::vector<PassCall> passes, std::uint64_t seed) {
+  int changed = 0;
+  CompileOptions options;
+  options.passes = std::move(passes);
+  options.memory_limit.relative = seed % 2 == 0 ? 1.0 : 1.5;
+  options.after_pass = [&](const PassRun& run, const Subject& after) {
+    if (!run.changed) return;
+    ++changed;
+    EXPECT_TRUE(same_values(before, after, seed)) << "after " << run.call << ", seed " << seed;
+  };
+  const auto compiled = compile(before, options);
+  EXPECT_TRUE(compiled) << "seed " << seed << ": " << compiled.error().to_string();
+  return changed;
+}
+
+// Some passes over graphs, `lower`, some over programs, `plan` among them: what moves after it makes it void, so it comes last again.
+std::vector<PassCall> random_pipeline(const PassRegistry& registry, Random& random) {
+  std::vector<PassCall> pipeline;
+  const auto append = [&](Form form) {
+    std::vector<std::string> fitting;
+    for (const Pass& pass : registry.passes()) {
+      const bool fits = pass.form == form || pass.form == Form::either;
+      if (fits && pass.name != "lower") fitting.push_back(pass.name);
+    }
+    for (std::int64_t i = random.between(1, 5); i > 0; --i) pipeline.push_back({random.pick(fitting), {}});
+  };
+  append(Form::graph);
+  pipeline.push_back({"lower", {}});
+  append(Form::program);
+  pipeline.push_back({"plan", {}});
+  return pipeline;
+}
+
+}  // namespace
+
+TEST(RandomPipelines, each_computes_the_same) {
+  const PassRegistry registry = PassRegistry::builtin();
+  for (const Pass& pass : registry.passes()) {
+    int changed = 0;
+    for (std::uint64_t seed = 0; seed < 100; ++seed)
+      changed += expect_kept(small_subject(pass.form, seed), {{pass.name, {}}}, seed);
+    RecordProperty(pass.name, changed);
+  }
+}
+
+TEST(RandomPipelines, the_default_pipeline_computes_the_same) {
+  int changed = 0;
+  for (std::uint64_t seed = 0; seed < 200; ++seed) changed += expect_kept(small_graph(seed), default_passes(), seed);
+  EXPECT_GT(changed, 100) << "it has hardly anything to do with these graphs";
+}
+
+TEST(RandomPipelines, pipelines_of_any_passes_compute_the_same) {
+  const PassRegistry registry = PassRegistry::builtin();
+  for (std::uint64_t seed = 0; seed < 300; ++seed) {
+    Random random(seed);
+    expect_kept(small_graph(seed), random_pipeline(registry, random), seed);
+  }
+}
+
+}  // namespace hocket
