@@ -37,12 +37,11 @@ class Cli : public ::testing::Test {
     return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
   }
 
-  // Runs `hocket arguments` by the shell in the test's folder.
-  Outcome hocket(const std::string& arguments) const {
-    const std::string command =
-        "cd '" + folder_.string() + "' && '" HOCKET_TEST_TOOL "' " + arguments + " >.out 2>.err";
+  Outcome hocket(const std::string& arguments) const { return run("'" HOCKET_TEST_TOOL "' " + arguments); }
+  // Runs the command by the shell in the test's folder.
+  Outcome run(const std::string& command) const {
     Outcome outcome;
-    const int status = std::system(command.c_str());
+    const int status = std::system(("cd '" + folder_.string() + "' && " + command + " >.out 2>.err").c_str());
     outcome.code = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
     outcome.out = read(".out");
     outcome.err = read(".err");
@@ -225,6 +224,48 @@ TEST_F(Cli, HelpOfEveryCommandHasAnExample) {
     EXPECT_NE(outcome.out.find(std::string("hocket ") + command), std::string::npos) << outcome.out;
     EXPECT_NE(outcome.out.find("Example"), std::string::npos) << outcome.out;
   }
+}
+
+// Where the command was built with libtorch, hocket-torch stands beside it.
+const fs::path tool = HOCKET_TEST_TOOL;
+bool has_torch() { return fs::exists(tool.parent_path() / "hocket-torch"); }
+
+TEST_F(Cli, TheCommandDoesNotLoadLibtorch) {
+  const std::string libraries = run("LD_TRACE_LOADED_OBJECTS=1 '" + tool.string() + "'").out;
+  EXPECT_NE(libraries.find("libstdc++"), std::string::npos) << libraries;
+  EXPECT_EQ(libraries.find("libtorch"), std::string::npos) << libraries;
+}
+
+TEST_F(Cli, TheDemoRunsThroughALinkToTheCommand) {
+  if (!has_torch()) GTEST_SKIP() << "built without libtorch";
+  fs::create_symlink(tool, folder_ / "linked");
+  const Outcome outcome = run("./linked demo --json --out here");
+  EXPECT_EQ(outcome.code, 0) << outcome.err;
+  EXPECT_EQ(nlohmann::json::parse(outcome.out).at("file"), "here/mlp_step.json.gz");
+  EXPECT_EQ(hocket("verify here/mlp_step.json.gz").code, 0);
+}
+
+TEST_F(Cli, TheDemoSaysWhatIsMissingWhereThereIsNoHocketTorch) {
+  fs::copy_file(tool, folder_ / "alone");
+  const Outcome outcome = run("./alone demo");
+  EXPECT_EQ(outcome.code, 2);
+  EXPECT_NE(outcome.err.find("'demo' needs libtorch"), std::string::npos) << outcome.err;
+  EXPECT_NE(outcome.err.find("there is no " + path("hocket-torch")), std::string::npos) << outcome.err;
+  EXPECT_EQ(outcome.out, "");
+}
+
+TEST_F(Cli, TheDemoSaysWhyHocketTorchCannotBeRun) {
+  fs::copy_file(tool, folder_ / "alone");
+  fs::create_directory(folder_ / "hocket-torch");
+  const Outcome outcome = run("./alone demo");
+  EXPECT_EQ(outcome.code, 1);
+  EXPECT_EQ(outcome.err, "hocket: " + path("hocket-torch") + ": can't be run: Permission denied\n");
+}
+
+TEST_F(Cli, BothProgramsHaveTheSameHelp) {
+  if (!has_torch()) GTEST_SKIP() << "built without libtorch";
+  for (const char* arguments : {"--help", "demo --help", "--version"})
+    EXPECT_EQ(hocket(arguments).out, run("'" + tool.string() + "-torch' " + arguments).out) << arguments;
 }
 
 TEST_F(Cli, AFullDiskOnStandardOutputIsAnError) {
