@@ -1,5 +1,6 @@
 # The command line: bin/hocket, which starts at once because it does without libtorch, and beside it bin/hocket-torch, which
-# has the same commands and libtorch. `hocket` runs it for what needs libtorch.
+# has the same commands and libtorch. What needs libtorch is behind functions with two implementations: tools/hocket/with_torch
+# in hocket-torch, and tools/hocket/no_torch in hocket, which hands over to hocket-torch.
 
 # What `./hk build` builds: the libraries and the command, no tests and benchmarks.
 add_custom_target(hocket_product)
@@ -14,17 +15,17 @@ if(NOT tool_sources)
   message(STATUS "tools/hocket has no sources: no command is built")
   return()
 endif()
-list(REMOVE_ITEM tool_sources "${tool_folder}/main.cpp")
 
-# The commands that both programs have.
+# What both programs have.
 add_library(hocket_commands OBJECT ${tool_sources})
 hocket_own_code(hocket_commands)
 target_include_directories(hocket_commands PUBLIC "${tool_folder}")
 target_link_libraries(hocket_commands PUBLIC hocket_core CLI11::CLI11 nlohmann_json::nlohmann_json)
 
-# hocket_program(TARGET NAME LIBRARY SOURCE...)
-function(hocket_program target name library)
-  add_executable(${target} ${ARGN})
+# hocket_program(TARGET NAME LIBRARY FOLDER): FOLDER has the sources that the other program has not.
+function(hocket_program target name library folder)
+  hocket_sources(own_sources "${tool_folder}/${folder}/*.cpp")
+  add_executable(${target} ${own_sources})
   hocket_own_code(${target})
   target_link_libraries(${target} PRIVATE hocket_commands ${library})
   set_target_properties(${target} PROPERTIES
@@ -34,10 +35,9 @@ function(hocket_program target name library)
   add_dependencies(hocket_product ${target})
 endfunction()
 
-hocket_program(hocket_tool hocket hocket_core "${tool_folder}/main.cpp")
+hocket_program(hocket_tool hocket hocket_core no_torch)
 if(HOCKET_WITH_TORCH)
-  hocket_sources(torch_tool_sources "${tool_folder}/torch/*.cpp")
-  hocket_program(hocket_torch_tool hocket-torch hocket ${torch_tool_sources})
+  hocket_program(hocket_torch_tool hocket-torch hocket with_torch)
   set_property(TARGET hocket_torch_tool APPEND PROPERTY INSTALL_RPATH "${HOCKET_TORCH_ROOT}/lib")
   add_dependencies(hocket_tool hocket_torch_tool) # whoever builds and runs the command has all of it
 endif()

@@ -6,7 +6,6 @@
 #include <functional>
 #include <string>
 
-#include "demo.h"
 #include "hocket/base/error.h"
 
 namespace hocket::tool {
@@ -20,7 +19,7 @@ void add_verify(CLI::App& app, Action& action);
 void add_convert(CLI::App& app, Action& action);
 void add_stats(CLI::App& app, Action& action);
 void add_opt(CLI::App& app, Action& action);
-void add_demo(CLI::App& app, Action& action, const RunDemo& run);
+void add_demo(CLI::App& app, Action& action);
 
 // Prints "hocket: …" on stderr; 2 for a usage error, else 1.
 int complain(const Error& error);

@@ -6,7 +6,7 @@
 
 namespace hocket::tool {
 
-void add_demo(CLI::App& app, Action& action, const RunDemo& run) {
+void add_demo(CLI::App& app, Action& action) {
   auto options = std::make_shared<DemoOptions>();
   CLI::App* command =
       app.add_subcommand("demo", "Capture a training step of a small model through libtorch and look at its graph");
@@ -14,7 +14,7 @@ void add_demo(CLI::App& app, Action& action, const RunDemo& run) {
                       "folder for the graph file (default: build/demo where there is a folder build, else .)");
   command->add_flag("--json", options->json, "one JSON object instead of text");
   command->footer("Examples:\n  hocket demo\n  hocket demo --out /tmp\n  hocket demo --json | jq .stats");
-  command->callback([options, &action, run] { action = [options, run] { return run(*options); }; });
+  command->callback([options, &action] { action = [options] { return run_demo(*options); }; });
 }
 
 }  // namespace hocket::tool

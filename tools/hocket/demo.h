@@ -1,7 +1,7 @@
-// What `hocket demo` is asked for and does.
+// What `hocket demo` does. There are two implementations: with_torch in hocket-torch, and no_torch in hocket, which hands
+// over to hocket-torch.
 #pragma once
 
-#include <functional>
 #include <string>
 
 namespace hocket::tool {
@@ -12,10 +12,7 @@ struct DemoOptions {
   bool json = false;  // one JSON object instead of text
 };
 
-using RunDemo = std::function<int(const DemoOptions&)>;
-
 // Captures a training step of a small model, verifies, prints and writes its graph. Returns the exit code.
-// In hocket-torch only.
 int run_demo(const DemoOptions& options);
 
 }  // namespace hocket::tool

@@ -2,9 +2,11 @@
 // program `hocket-torch`, which stands beside `hocket` in the build folder and where they are installed.
 #pragma once
 
+#include <string_view>
+
 namespace hocket::tool {
 
-// Becomes hocket-torch with the same arguments. Returns, with an exit code, only where that could not be started.
-int hand_over_to_torch(char** argv);
+// Becomes hocket-torch with the command line of this process. Returns, with an exit code, only where that fails.
+int hand_over_to_torch(std::string_view command);
 
 }  // namespace hocket::tool
