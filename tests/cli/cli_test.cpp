@@ -1,4 +1,5 @@
 // The command as a user runs it: output, exit codes, files.
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -283,12 +284,11 @@ void expect_same(const nlohmann::json& before, const nlohmann::json& after, cons
     ASSERT_EQ(before.size(), after.size()) << where;
     for (const auto& [key, value] : before.items()) {
       ASSERT_TRUE(after.contains(key)) << where << "." << key;
-      expect_same(value, after[key], where + "." + key);
+      expect_same(value, after[key], fmt::format("{}.{}", where, key));
     }
   } else if (before.is_array()) {
     ASSERT_EQ(before.size(), after.size()) << where;
-    for (std::size_t i = 0; i < before.size(); ++i)
-      expect_same(before[i], after[i], where + "[" + std::to_string(i) + "]");
+    for (std::size_t i = 0; i < before.size(); ++i) expect_same(before[i], after[i], fmt::format("{}[{}]", where, i));
   } else {
     ASSERT_EQ(before, after) << where;
   }
