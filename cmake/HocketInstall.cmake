@@ -20,6 +20,9 @@ if(HOCKET_WITH_TORCH)
 endif()
 if(TARGET hocket_tool)
   install(TARGETS hocket_tool)
+  if(HOCKET_WITH_TORCH)
+    install(TARGETS hocket_torch_tool)
+  endif()
 endif()
 
 # The same package files stand in the build directory, where the tests of the documentation find them.

@@ -14,6 +14,8 @@ hocket_own_code(hocket_core)
 set_target_properties(hocket_core PROPERTIES EXPORT_NAME core)
 target_include_directories(hocket_core PUBLIC
   "$<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include>" "$<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>")
+string(REGEX MATCH "^[0-9]+" HOCKET_FMT_MAJOR "${fmt_VERSION}")
+target_compile_definitions(hocket_core PUBLIC HOCKET_FMT_MAJOR=${HOCKET_FMT_MAJOR})
 target_link_libraries(hocket_core
   PUBLIC fmt::fmt spdlog::spdlog Threads::Threads
   PRIVATE simdjson::simdjson PkgConfig::hocket_xxhash PkgConfig::hocket_deflate)
@@ -25,8 +27,6 @@ set_source_files_properties("${PROJECT_SOURCE_DIR}/src/base/version.cpp" PROPERT
 target_precompile_headers(hocket_core PRIVATE
   <fmt/format.h> <tl/expected.hpp> <algorithm> <functional> <map> <memory> <optional> <string> <unordered_map> <variant> <vector>)
 
-# The library that the command, the tests and the benchmarks are linked with.
-set(hocket_whole hocket_core)
 set(HOCKET_WITH_TORCH 0)
 
 if(HOCKET_TORCH)
@@ -43,6 +43,5 @@ if(HOCKET_TORCH)
     "$<BUILD_INTERFACE:${HOCKET_FMT_FIRST}>" "$<INSTALL_INTERFACE:${CMAKE_INSTALL_LIBDIR}/hocket/fmt_first>")
   target_link_libraries(hocket PUBLIC hocket_core torch)
   target_precompile_headers(hocket PRIVATE <ATen/ATen.h> <torch/library.h>)
-  set(hocket_whole hocket)
   set(HOCKET_WITH_TORCH 1)
 endif()

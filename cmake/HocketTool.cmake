@@ -1,31 +1,43 @@
-# The command line, bin/hocket. What it does with libtorch is behind functions with two implementations, of which one is
-# compiled: tools/hocket/with_torch or tools/hocket/no_torch.
+# The command line: bin/hocket, which starts at once because it does without libtorch, and beside it bin/hocket-torch, which
+# has the same commands and libtorch. What needs libtorch is behind functions with two implementations: tools/hocket/with_torch
+# in hocket-torch, and tools/hocket/no_torch in hocket, which hands over to hocket-torch.
 
 # What `./hk build` builds: the libraries and the command, no tests and benchmarks.
 add_custom_target(hocket_product)
-add_dependencies(hocket_product ${hocket_whole})
+add_dependencies(hocket_product hocket_core)
+if(HOCKET_WITH_TORCH)
+  add_dependencies(hocket_product hocket)
+endif()
 
 set(tool_folder "${PROJECT_SOURCE_DIR}/tools/hocket")
-if(HOCKET_WITH_TORCH)
-  hocket_sources(tool_sources "${tool_folder}/*.cpp" "${tool_folder}/with_torch/*.cpp")
-else()
-  hocket_sources(tool_sources "${tool_folder}/*.cpp" "${tool_folder}/no_torch/*.cpp")
-endif()
+hocket_sources(tool_sources "${tool_folder}/*.cpp")
 if(NOT tool_sources)
   message(STATUS "tools/hocket has no sources: no command is built")
   return()
 endif()
 
-add_executable(hocket_tool ${tool_sources})
-hocket_own_code(hocket_tool)
-target_compile_definitions(hocket_tool PRIVATE HOCKET_WITH_TORCH=${HOCKET_WITH_TORCH})
-target_include_directories(hocket_tool PRIVATE "${PROJECT_SOURCE_DIR}/tools/hocket")
-target_link_libraries(hocket_tool PRIVATE ${hocket_whole} CLI11::CLI11 nlohmann_json::nlohmann_json)
-set_target_properties(hocket_tool PROPERTIES
-  OUTPUT_NAME hocket
-  RUNTIME_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/bin"
-  INSTALL_RPATH "$ORIGIN/../${CMAKE_INSTALL_LIBDIR}")
+# What both programs have.
+add_library(hocket_commands OBJECT ${tool_sources})
+hocket_own_code(hocket_commands)
+target_include_directories(hocket_commands PUBLIC "${tool_folder}")
+target_link_libraries(hocket_commands PUBLIC hocket_core CLI11::CLI11 nlohmann_json::nlohmann_json)
+
+# hocket_program(TARGET NAME LIBRARY FOLDER): FOLDER has the sources that the other program has not.
+function(hocket_program target name library folder)
+  hocket_sources(own_sources "${tool_folder}/${folder}/*.cpp")
+  add_executable(${target} ${own_sources})
+  hocket_own_code(${target})
+  target_link_libraries(${target} PRIVATE hocket_commands ${library})
+  set_target_properties(${target} PROPERTIES
+    OUTPUT_NAME ${name}
+    RUNTIME_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/bin"
+    INSTALL_RPATH "$ORIGIN/../${CMAKE_INSTALL_LIBDIR}")
+  add_dependencies(hocket_product ${target})
+endfunction()
+
+hocket_program(hocket_tool hocket hocket_core no_torch)
 if(HOCKET_WITH_TORCH)
-  set_property(TARGET hocket_tool APPEND PROPERTY INSTALL_RPATH "${HOCKET_TORCH_ROOT}/lib")
+  hocket_program(hocket_torch_tool hocket-torch hocket with_torch)
+  set_property(TARGET hocket_torch_tool APPEND PROPERTY INSTALL_RPATH "${HOCKET_TORCH_ROOT}/lib")
+  add_dependencies(hocket_tool hocket_torch_tool) # whoever builds and runs the command has all of it
 endif()
-add_dependencies(hocket_product hocket_tool)

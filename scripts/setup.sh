@@ -16,7 +16,7 @@ need_packages() {
   [[ -z $missing ]] && return
 
   if ((EUID != 0)); then
-    say "Debian packages are missing, and installing them needs root. Run this once, then the same command again:"
+    say "Debian packages are missing, and installing them needs root. Run this once as root, then the same command again:"
     say "  apt-get update && apt-get install -y --no-install-recommends $missing"
     exit 1
   fi

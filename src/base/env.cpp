@@ -2,6 +2,7 @@
 
 #include <charconv>
 #include <cstdlib>
+#include <string>
 #include <string_view>
 
 namespace hocket {
@@ -18,6 +19,39 @@ int columns_from(std::string_view text) {
   return whole && columns > 0 && columns <= widest_terminal ? columns : 0;
 }
 
+std::string text_of(const char* name) {
+  const char* value = std::getenv(name);
+  return value == nullptr ? "" : value;
+}
+
+LaunchVariables read_launch() {
+  LaunchVariables launch;
+  launch.hocket_rank = text_of("HOCKET_RANK");
+  launch.hocket_world_size = text_of("HOCKET_WORLD_SIZE");
+  launch.rank = text_of("RANK");
+  launch.world_size = text_of("WORLD_SIZE");
+  launch.local_rank = text_of("LOCAL_RANK");
+  launch.local_world_size = text_of("LOCAL_WORLD_SIZE");
+  launch.master_addr = text_of("MASTER_ADDR");
+  launch.master_port = text_of("MASTER_PORT");
+  launch.torchelastic_run = text_of("TORCHELASTIC_RUN_ID");
+  launch.ompi_rank = text_of("OMPI_COMM_WORLD_RANK");
+  launch.ompi_size = text_of("OMPI_COMM_WORLD_SIZE");
+  launch.ompi_local_rank = text_of("OMPI_COMM_WORLD_LOCAL_RANK");
+  launch.ompi_local_size = text_of("OMPI_COMM_WORLD_LOCAL_SIZE");
+  launch.pmix_rank = text_of("PMIX_RANK");
+  launch.pmi_rank = text_of("PMI_RANK");
+  launch.pmi_size = text_of("PMI_SIZE");
+  launch.mpi_local_rank = text_of("MPI_LOCALRANKID");
+  launch.mpi_local_size = text_of("MPI_LOCALNRANKS");
+  launch.slurm_rank = text_of("SLURM_PROCID");
+  launch.slurm_size = text_of("SLURM_NTASKS");
+  launch.slurm_step_size = text_of("SLURM_STEP_NUM_TASKS");
+  launch.slurm_local_rank = text_of("SLURM_LOCALID");
+  launch.slurm_step = text_of("SLURM_STEP_ID");
+  return launch;
+}
+
 }  // namespace
 
 Env Env::read() {
@@ -25,6 +59,7 @@ Env Env::read() {
   if (const char* log = std::getenv("HOCKET_LOG"); log != nullptr && *log != '\0') env.log = log;
   if (const char* no_color = std::getenv("NO_COLOR"); no_color != nullptr && *no_color != '\0') env.color = false;
   if (const char* columns = std::getenv("COLUMNS"); columns != nullptr) env.columns = columns_from(columns);
+  env.launch = read_launch();
   return env;
 }
 

@@ -5,6 +5,8 @@
 #include <cstdlib>
 #include <optional>
 #include <string>
+#include <utility>
+#include <vector>
 
 namespace hocket {
 namespace {
@@ -61,6 +63,41 @@ TEST(Env, takes_columns_that_are_no_positive_number_for_unknown) {
     const ScopedVariable columns("COLUMNS", text);
     EXPECT_GE(Env::read().columns, 0) << text;
     EXPECT_LE(Env::read().columns, 100'000) << text;
+  }
+}
+
+TEST(Env, reads_each_variable_of_a_launcher) {
+  using Field = std::string LaunchVariables::*;
+  const std::vector<std::pair<const char*, Field>> fields = {
+      {"HOCKET_RANK", &LaunchVariables::hocket_rank},
+      {"HOCKET_WORLD_SIZE", &LaunchVariables::hocket_world_size},
+      {"RANK", &LaunchVariables::rank},
+      {"WORLD_SIZE", &LaunchVariables::world_size},
+      {"LOCAL_RANK", &LaunchVariables::local_rank},
+      {"LOCAL_WORLD_SIZE", &LaunchVariables::local_world_size},
+      {"MASTER_ADDR", &LaunchVariables::master_addr},
+      {"MASTER_PORT", &LaunchVariables::master_port},
+      {"TORCHELASTIC_RUN_ID", &LaunchVariables::torchelastic_run},
+      {"OMPI_COMM_WORLD_RANK", &LaunchVariables::ompi_rank},
+      {"OMPI_COMM_WORLD_SIZE", &LaunchVariables::ompi_size},
+      {"OMPI_COMM_WORLD_LOCAL_RANK", &LaunchVariables::ompi_local_rank},
+      {"OMPI_COMM_WORLD_LOCAL_SIZE", &LaunchVariables::ompi_local_size},
+      {"PMIX_RANK", &LaunchVariables::pmix_rank},
+      {"PMI_RANK", &LaunchVariables::pmi_rank},
+      {"PMI_SIZE", &LaunchVariables::pmi_size},
+      {"MPI_LOCALRANKID", &LaunchVariables::mpi_local_rank},
+      {"MPI_LOCALNRANKS", &LaunchVariables::mpi_local_size},
+      {"SLURM_PROCID", &LaunchVariables::slurm_rank},
+      {"SLURM_NTASKS", &LaunchVariables::slurm_size},
+      {"SLURM_STEP_NUM_TASKS", &LaunchVariables::slurm_step_size},
+      {"SLURM_LOCALID", &LaunchVariables::slurm_local_rank},
+      {"SLURM_STEP_ID", &LaunchVariables::slurm_step},
+  };
+  for (const auto& [name, field] : fields) {
+    const ScopedVariable variable(name, name);
+    EXPECT_EQ(Env::read().launch.*field, name);
+    const ScopedVariable absent(name, nullptr);
+    EXPECT_EQ(Env::read().launch.*field, "");
   }
 }
 

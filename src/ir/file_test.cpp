@@ -4,11 +4,11 @@
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <signal.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <csignal>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
@@ -218,11 +218,11 @@ TEST_F(Files, are_replaced_whole_or_not_at_all) {
   ASSERT_EQ(::getrlimit(RLIMIT_FSIZE, &before), 0);
   struct rlimit small = before;
   small.rlim_cur = 1000;  // a disk that is full after 1000 bytes
-  const auto old_handler = ::signal(SIGXFSZ, SIG_IGN);
+  const auto old_handler = std::signal(SIGXFSZ, SIG_IGN);
   ASSERT_EQ(::setrlimit(RLIMIT_FSIZE, &small), 0);
   const auto written = write_bytes(file, std::string(100'000, 'x'));
   ::setrlimit(RLIMIT_FSIZE, &before);
-  ::signal(SIGXFSZ, old_handler);
+  std::signal(SIGXFSZ, old_handler);
   ASSERT_FALSE(written);
   EXPECT_EQ(written.error().to_string(), file + ": can't be written: File too large");
   EXPECT_EQ(content(file), "what was there before");

@@ -11,7 +11,7 @@ namespace {
 
 using testing::StartsWith;
 
-constexpr int times_longer = 20;
+constexpr std::uint64_t times_longer = 20;
 
 void print_and_parse_random_programs(std::uint64_t first, std::uint64_t count) {
   for (std::uint64_t seed = first; seed < first + count; ++seed) {

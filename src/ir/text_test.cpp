@@ -17,7 +17,7 @@ namespace {
 using testing::HasSubstr;
 using testing::StartsWith;
 
-constexpr int times_longer = 20;
+constexpr std::uint64_t times_longer = 20;
 
 void must_survive(const Graph& graph) {
   const std::string text = print(graph);

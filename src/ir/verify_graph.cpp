@@ -103,7 +103,7 @@ class GraphVerifier {
     }
     std::vector<NodeId> ready;
     for (std::size_t i = 0; i < count; ++i) {
-      if (missing[i] == 0) ready.push_back(NodeId(i));
+      if (missing[i] == 0) ready.emplace_back(i);
     }
     std::size_t removed = 0;
     while (!ready.empty()) {

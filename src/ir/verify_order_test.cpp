@@ -17,7 +17,7 @@
 namespace hocket {
 namespace {
 
-constexpr int times_longer = 20;
+constexpr std::uint64_t times_longer = 20;
 
 using Order = std::vector<NodeId>;
 

@@ -20,7 +20,7 @@
 namespace hocket {
 namespace {
 
-constexpr int times_longer = 20;  // the suites that begin with Long
+constexpr std::uint64_t times_longer = 20;  // the suites that begin with Long
 
 std::string all_of(const std::vector<Problem>& problems) {
   return problems.empty() ? "" : to_error(problems, "it").message;

@@ -591,7 +591,7 @@ TEST(Capture, AttentionOnMetaIsAttentionAsOnTheCpu) {
   };
   constexpr double no_dropout = 0.0, dropout = 0.1;
   const auto same = [&](const std::optional<at::Tensor>& mask, double probability, bool enable_gqa) {
-    const std::string text = graph_text(at::kCPU, mask, probability, enable_gqa);
+    std::string text = graph_text(at::kCPU, mask, probability, enable_gqa);
     EXPECT_EQ(graph_text(at::kMeta, mask, probability, enable_gqa), text);
     return text;
   };

@@ -36,12 +36,11 @@ class Cli : public ::testing::Test {
     return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
   }
 
-  // Runs `hocket arguments` by the shell in the test's folder.
-  Outcome hocket(const std::string& arguments) const {
-    const std::string command =
-        "cd '" + folder_.string() + "' && '" HOCKET_TEST_TOOL "' " + arguments + " >.out 2>.err";
+  Outcome hocket(const std::string& arguments) const { return run("'" HOCKET_TEST_TOOL "' " + arguments); }
+  // Runs the command by the shell in the test's folder.
+  Outcome run(const std::string& command) const {
     Outcome outcome;
-    const int status = std::system(command.c_str());
+    const int status = std::system(("cd '" + folder_.string() + "' && " + command + " >.out 2>.err").c_str());
     outcome.code = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
     outcome.out = read(".out");
     outcome.err = read(".err");

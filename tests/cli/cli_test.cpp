@@ -1,4 +1,5 @@
 // The command as a user runs it: output, exit codes, files.
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <nlohmann/json.hpp>
@@ -180,6 +181,48 @@ TEST_F(Cli, HelpOfEveryCommandHasAnExample) {
   }
 }
 
+// Where the command was built with libtorch, hocket-torch stands beside it.
+const fs::path tool = HOCKET_TEST_TOOL;
+bool has_torch() { return fs::exists(tool.parent_path() / "hocket-torch"); }
+
+TEST_F(Cli, TheCommandDoesNotLoadLibtorch) {
+  const std::string libraries = run("LD_TRACE_LOADED_OBJECTS=1 '" + tool.string() + "'").out;
+  EXPECT_NE(libraries.find("libstdc++"), std::string::npos) << libraries;
+  EXPECT_EQ(libraries.find("libtorch"), std::string::npos) << libraries;
+}
+
+TEST_F(Cli, TheDemoRunsThroughALinkToTheCommand) {
+  if (!has_torch()) GTEST_SKIP() << "built without libtorch";
+  fs::create_symlink(tool, folder_ / "linked");
+  const Outcome outcome = run("./linked demo --json --out here");
+  EXPECT_EQ(outcome.code, 0) << outcome.err;
+  EXPECT_EQ(nlohmann::json::parse(outcome.out).at("file"), "here/mlp_step.json.gz");
+  EXPECT_EQ(hocket("verify here/mlp_step.json.gz").code, 0);
+}
+
+TEST_F(Cli, TheDemoSaysWhatIsMissingWhereThereIsNoHocketTorch) {
+  fs::copy_file(tool, folder_ / "alone");
+  const Outcome outcome = run("./alone demo");
+  EXPECT_EQ(outcome.code, 2);
+  EXPECT_NE(outcome.err.find("'demo' needs libtorch"), std::string::npos) << outcome.err;
+  EXPECT_NE(outcome.err.find("there is no " + path("hocket-torch")), std::string::npos) << outcome.err;
+  EXPECT_EQ(outcome.out, "");
+}
+
+TEST_F(Cli, TheDemoSaysWhyHocketTorchCannotBeRun) {
+  fs::copy_file(tool, folder_ / "alone");
+  fs::create_directory(folder_ / "hocket-torch");
+  const Outcome outcome = run("./alone demo");
+  EXPECT_EQ(outcome.code, 1);
+  EXPECT_EQ(outcome.err, "hocket: " + path("hocket-torch") + ": can't be run: Permission denied\n");
+}
+
+TEST_F(Cli, BothProgramsHaveTheSameHelp) {
+  if (!has_torch()) GTEST_SKIP() << "built without libtorch";
+  for (const char* arguments : {"--help", "demo --help", "--version"})
+    EXPECT_EQ(hocket(arguments).out, run("'" + tool.string() + "-torch' " + arguments).out) << arguments;
+}
+
 TEST_F(Cli, AFullDiskOnStandardOutputIsAnError) {
   write("g.hk", sound);
   const std::string command = "'" HOCKET_TEST_TOOL "' convert '" + path("g.hk") + "' > /dev/full 2>/dev/null";
@@ -195,12 +238,11 @@ void expect_same(const nlohmann::json& before, const nlohmann::json& after, cons
     ASSERT_EQ(before.size(), after.size()) << where;
     for (const auto& [key, value] : before.items()) {
       ASSERT_TRUE(after.contains(key)) << where << "." << key;
-      expect_same(value, after[key], where + "." + key);
+      expect_same(value, after[key], fmt::format("{}.{}", where, key));
     }
   } else if (before.is_array()) {
     ASSERT_EQ(before.size(), after.size()) << where;
-    for (std::size_t i = 0; i < before.size(); ++i)
-      expect_same(before[i], after[i], where + "[" + std::to_string(i) + "]");
+    for (std::size_t i = 0; i < before.size(); ++i) expect_same(before[i], after[i], fmt::format("{}[{}]", where, i));
   } else {
     ASSERT_EQ(before, after) << where;
   }

@@ -3,12 +3,13 @@
 //   text_fuzz [-runs=N] [-seed=S] [-max_len=BYTES] [FILE or FOLDER …]
 //
 // Without runs, or with -runs=0, the given files are run as they are: that is how a failure is replayed.
+#include <fcntl.h>
 #include <fmt/format.h>
-#include <signal.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <charconv>
+#include <csignal>
 #include <cstdint>
 #include <cstdio>
 #include <filesystem>
@@ -36,19 +37,18 @@ struct Options {
 // ---------------------------------------------------------------- a failure leaves its input
 
 std::string current_input;
-char input_file[64] = "crash-input";
+constexpr const char* input_file = "crash-input";
 
 extern "C" void keep_input(int number) {
-  // only calls that are allowed in a signal handler
-  if (FILE* file = std::fopen(input_file, "w"); file != nullptr) {
-    std::fwrite(current_input.data(), 1, current_input.size(), file);
-    std::fclose(file);
-  }
+  // Only calls that are allowed in a signal handler, and nothing to be done where one fails.
+  const int file = ::open(input_file, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
+  [[maybe_unused]] auto written = ::write(file, current_input.data(), current_input.size());
+  ::close(file);
   constexpr std::string_view message =
       "the input is in the file crash-input of the working directory; give it to this program to replay\n";
-  [[maybe_unused]] const auto written = ::write(STDERR_FILENO, message.data(), message.size());
-  ::signal(number, SIG_DFL);
-  ::raise(number);
+  written = ::write(STDERR_FILENO, message.data(), message.size());
+  std::signal(number, SIG_DFL);
+  std::raise(number);
 }
 
 void run(std::string input) {
@@ -212,7 +212,7 @@ int main(int argc, char** argv) {
     fmt::print(stderr, "usage: {} [-runs=N] [-seed=S] [-max_len=BYTES] [FILE or FOLDER …]\n", argv[0]);
     return 2;
   }
-  for (const int number : {SIGABRT, SIGSEGV, SIGFPE, SIGBUS, SIGILL}) ::signal(number, keep_input);
+  for (const int number : {SIGABRT, SIGSEGV, SIGFPE, SIGBUS, SIGILL}) std::signal(number, keep_input);
   Corpus corpus = read_corpus(options.inputs);
   for (const std::string& input : corpus) run(input);
   if (corpus.empty()) corpus.emplace_back();

@@ -33,10 +33,13 @@ def project_version():
 
 def install(options, prefix):
     run(options.cmake, "--install", options.build, "--prefix", prefix)
+    # Without the build's environment: the installed command must find its libraries, hocket-torch and libtorch by itself.
+    alone = {"env": {"PATH": os.environ["PATH"]}, "cwd": prefix}
     tool = prefix / "bin/hocket"
-    if tool.exists():
-        # Without the build's environment: the installed command must find libtorch by itself.
-        run(tool, "--help", env={"PATH": os.environ["PATH"]})
+    run(tool, "--help", **alone)
+    if options.torch == "1":
+        run(tool, "demo", "--out", "captured", **alone)
+        run(tool, "verify", "captured/mlp_step.json.gz", **alone)
 
 
 def build_consumer(options, source, folder, *definitions):

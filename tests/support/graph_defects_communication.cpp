@@ -207,7 +207,7 @@ bool rank_outside(GraphDraft& draft, const Graph& graph, Random& random) {
 bool groups_of_one_name(GraphDraft& draft, const Graph&, Random& random) {
   const Group* group = pick_group(draft, random);
   if (group == nullptr) return false;
-  draft.groups.push_back(Group(*group));
+  draft.groups.push_back(*group);
   return true;
 }
 

@@ -82,7 +82,7 @@ bool no_step_name(ProgramDraft& draft, const Program& program, Random& random) {
 }
 
 bool same_buffer_name(ProgramDraft& draft, const Program&, Random& random) {
-  draft.buffers.push_back(DraftBuffer(random.pick(draft.buffers)));
+  draft.buffers.push_back(random.pick(draft.buffers));
   return true;
 }
 

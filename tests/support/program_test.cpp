@@ -70,7 +70,7 @@ class Reader {
       tests_.back().run = text.substr(0, blank);
       tests_.back().arguments = trimmed(text.substr(blank));
     } else if (take_prefix(text, "input")) {
-      if (text != "" && text != "json")
+      if (!text.empty() && text != "json")
         mistake(fmt::format("input of the unknown kind '{}'; known: json, or nothing for program text", text));
       tests_.back().json = text == "json";
       section_ = Section::input;

@@ -130,7 +130,7 @@ class ProgramMaker {
         const bool is_input =
             std::any_of(inputs.begin(), inputs.end(), [&](OperandId input) { return buffer(input) == BufferId(i); });
         if (home_fits && candidate.bytes.value() >= bytes && !is_input && !in_flight(BufferId(i)))
-          fitting.push_back(BufferId(i));
+          fitting.emplace_back(i);
       }
       if (!fitting.empty()) return operand(random_.pick(fitting), shape);
     }

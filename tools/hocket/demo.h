@@ -1,4 +1,5 @@
-// What `hocket demo` does. There are two implementations, of which one is compiled: with_torch and no_torch.
+// What `hocket demo` does. There are two implementations: with_torch in hocket-torch, and no_torch in hocket, which hands
+// over to hocket-torch.
 #pragma once
 
 #include <string>
@@ -6,8 +7,8 @@
 namespace hocket::tool {
 
 struct DemoOptions {
-  std::string
-      folder;  // where the graph file goes; empty: build/demo where there is a folder build, else the current one
+  // Where the graph file goes; empty: build/demo where there is a folder build, else the current one.
+  std::string folder;
   bool json = false;  // one JSON object instead of text
 };
 

@@ -12,6 +12,13 @@
 #include <tl/expected.hpp>
 #include <utility>
 
+#ifdef HOCKET_FMT_MAJOR  // comes with hocket::core and hocket-core.pc
+static_assert(
+    FMT_VERSION / 10000 == HOCKET_FMT_MAJOR,
+    "these headers of fmt are of another major version than the fmt that hocket was built with; libtorch brings "
+    "one of its own: link with hocket::hocket, or put hocket's fmt before libtorch's in the include path");
+#endif
+
 namespace hocket {
 
 enum class ErrorKind {

@@ -1,15 +1,9 @@
 #include "demo.h"
 
-#include "command.h"
+#include "no_torch/hand_over.h"
 
 namespace hocket::tool {
 
-int run_demo(const DemoOptions&) {
-  return complain({ErrorKind::usage,
-                   "this hocket was built without libtorch, which the demo captures a training step with\n"
-                   "  build it with libtorch:      ./hk demo\n"
-                   "  or look at a graph file:     hocket stats step.json.gz",
-                   {}});
-}
+int run_demo(const DemoOptions&) { return hand_over_to_torch("demo"); }
 
 }  // namespace hocket::tool

@@ -79,6 +79,12 @@ std::string as_json(const Graph& graph, const std::string& path) {
   return json + "}\n";
 }
 
+// How the user of a build tree calls the command; elsewhere it is on the search path.
+std::string command() {
+  std::error_code error;
+  return std::filesystem::exists("build/hocket", error) ? "build/hocket" : "hocket";
+}
+
 std::string as_text(const Graph& graph, const std::string& path) {
   return fmt::format(
       "One training step of a small MLP, captured through libtorch on rank 0 of {}: forward, backward with an\n"
@@ -87,8 +93,8 @@ std::string as_text(const Graph& graph, const std::string& path) {
       "verified: 0 problems\n\n"
       "{}\n"
       "written to {}\n"
-      "Try next:  hocket stats --table {}\n",
-      ranks, print(graph), summary(stats_of(graph)), path, path);
+      "Try next:  {} stats --table {}\n",
+      ranks, print(graph), summary(stats_of(graph)), path, command(), path);
 }
 
 }  // namespace
