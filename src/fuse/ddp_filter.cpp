@@ -14,7 +14,9 @@ bool is(const Graph& graph, NodeId id, std::string_view op) {
 // The divisor, if the node divides a tensor by a number.
 std::optional<double> divisor_of(const Graph& graph, NodeId id) {
   const auto args = graph.args(id);
-  if (!is(graph, id, "aten.div.Tensor") || args.size() != 2 || !graph.keywords(id).empty()) return std::nullopt;
+  const bool divides =
+      is(graph, id, "aten.div.Tensor") || is(graph, id, "aten.div.Scalar");  // C++ captures have the second
+  if (!divides || args.size() != 2 || !graph.keywords(id).empty()) return std::nullopt;
   if (!args[0].is(ArgKind::value) || graph.outputs(args[0].as_node()).size() != 1) return std::nullopt;
   if (args[1].is(ArgKind::integer)) return static_cast<double>(args[1].as_integer());
   if (args[1].is(ArgKind::real)) return args[1].as_real();

@@ -2,6 +2,7 @@
 #include <nlohmann/json.hpp>
 #include <unordered_map>
 
+#include "before_and_after.h"
 #include "command.h"
 #include "cost_options.h"
 #include "hocket/base/progress.h"
@@ -106,6 +107,7 @@ Json json_of(const Compiled& compiled, const OptOptions& options, Bytes limit) {
           {"original_peak_bytes", before.peak.count},
           {"original_lower_bound_ms", before.lower_bound.ms()},
           {"memory_limit_bytes", limit.count},
+          {"within_limit", after.peak <= std::max(limit, before.peak)},
           {"collectives_before", before.collectives},
           {"collectives_after", after.collectives},
           {"nodes_before", before.steps},
@@ -113,13 +115,7 @@ Json json_of(const Compiled& compiled, const OptOptions& options, Bytes limit) {
           {"passes", std::move(passes)}};
 }
 
-std::string percent(double after, double before) {
-  return before > 0 ? fmt::format("{:+.1f} %", (after / before - 1) * 100) : std::string("–");
-}
-
 std::string summary_of(const Compiled& compiled, Bytes limit) {
-  const Measures& before = compiled.before;
-  const Measures& after = compiled.after;
   std::string text;
   for (const PassRun& run : compiled.runs) {
     text += fmt::format("{}: {} ({:.1f} ms)\n", run.call, run.skipped ? "switched off" : run.report, run.time.count());
@@ -129,21 +125,11 @@ std::string summary_of(const Compiled& compiled, Bytes limit) {
     if (run.notes.size() > most_notes)
       text += fmt::format("  … {} more notes, --json has all\n", run.notes.size() - most_notes);
   }
-  const auto row = [&](std::string_view what, const std::string& was, const std::string& is,
-                       const std::string& change) {
-    text += fmt::format("  {:<22} {:>12} -> {:>12}", what, was, is);
-    text += change.empty() ? "\n" : fmt::format("  {:>9}\n", change);
-  };
-  text += "\n";
-  row("collectives", fmt::format("{}", before.collectives), fmt::format("{}", after.collectives), "");
-  row("step time", to_string(before.step_time), to_string(after.step_time),
-      percent(after.step_time.ms(), before.step_time.ms()));
-  row("exposed communication", to_string(before.exposed), to_string(after.exposed),
-      percent(after.exposed.ms(), before.exposed.ms()));
-  row("peak memory", to_string(before.peak), to_string(after.peak),
-      percent(static_cast<double>(after.peak.count), static_cast<double>(before.peak.count)));
+  text += "\n" + before_and_after(compiled.before, compiled.after);
   text += fmt::format("  memory limit {}, lower bound of the step {}, compiled in {:.1f} ms\n", to_string(limit),
-                      to_string(after.lower_bound), compiled.total_ms);
+                      to_string(compiled.after.lower_bound), compiled.total_ms);
+  if (compiled.after.peak > std::max(limit, compiled.before.peak))
+    text += "  the peak is above the limit: not all of these passes keep it\n";
   return text;
 }
 
