@@ -21,8 +21,8 @@ struct LowerOptions {
   // How sums are carried out; absent: by size, see the two limits.
   std::optional<ReduceAlgorithm> force = {};
   // Measured on the machine (`hocket calibrate`); these suit GPUs of one host.
-  Bytes one_shot_limit{128 * 1024};
-  Bytes two_shot_limit{1024 * 1024};
+  Bytes one_shot_limit{std::int64_t{128} << 10};
+  Bytes two_shot_limit{std::int64_t{1} << 20};
   // Ranks that can read each other's memory stand side by side in blocks of this many; 0: all can.
   int ranks_per_host = 0;
   // Off: nothing is placed in symmetric memory.
@@ -31,7 +31,7 @@ struct LowerOptions {
   std::vector<std::string> ordinary_groups = {};
   // An input that the program does not own is copied into a communication buffer up to this size. Above it the copy would
   // take longer than it saves: the transport copies in pieces while it sends.
-  Bytes copy_in_limit{256 * 1024};
+  Bytes copy_in_limit{std::int64_t{256} << 10};
 };
 
 struct Lowered {
