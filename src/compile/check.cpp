@@ -1,5 +1,6 @@
 #include "compile/check.h"
 
+#include "compile/forms.h"
 #include "hocket/ir/stats.h"
 #include "hocket/ir/verify.h"
 
@@ -14,10 +15,9 @@ Status to_status(const std::vector<Problem>& problems, std::string_view what, Er
   return fail(std::move(error));
 }
 
-template <class IdOf, class FormOf>
-Status check_order(const FormOf& form, const PassResult& result) {
-  std::vector<IdOf> order;
-  for (const StepIndex step : *result.order) order.emplace_back(step);
+template <class Form>
+Status check_order(const Form& form, const PassResult& result) {
+  const auto order = ids_of<Form>(*result.order);
   return to_status(verify_order(form, order, {.keep_collective_order = result.keeps_collective_order}),
                    "the order that the pass made", ErrorKind::internal);
 }
@@ -31,10 +31,7 @@ Status check_subject(const Subject& subject, ErrorKind kind) {
 Status check_result(const Subject& before, const PassResult& result) {
   if (!result.subject) return {};
   HOCKET_CHECK(check_subject(*result.subject, ErrorKind::internal));
-  if (result.order) {
-    if (const auto* graph = std::get_if<Graph>(&before)) HOCKET_CHECK(check_order<NodeId>(*graph, result));
-    else HOCKET_CHECK(check_order<StepId>(std::get<Program>(before), result));
-  }
+  if (result.order) HOCKET_CHECK(std::visit([&](const auto& form) { return check_order(form, result); }, before));
   const auto* graph = std::get_if<Graph>(&*result.subject);
   if (result.peak && graph != nullptr) {
     const Bytes peak = stats_of(*graph).peak;

@@ -6,6 +6,7 @@
 
 #include "compile/check.h"
 #include "compile/decisions.h"
+#include "compile/forms.h"
 #include "hocket/ir/file.h"
 #include "hocket/ir/text.h"
 
@@ -89,7 +90,7 @@ Result<CostOptions> agreed(const Subject& subject, const CompileOptions& options
   HOCKET_CHECK(std::visit(
       [&](const auto& form) -> Status {
         HOCKET_TRY(const auto times, align_estimates(cost.times(form), *options.all_ranks));
-        using Id = std::conditional_t<std::is_same_v<std::decay_t<decltype(form)>, Graph>, NodeId, StepId>;
+        using Id = IdOf<std::decay_t<decltype(form)>>;
         for (std::size_t i = 0; i < times.size(); ++i) result.profile.set_name(std::string(form.name(Id(i))), times[i]);
         return {};
       },

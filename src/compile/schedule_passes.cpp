@@ -2,26 +2,13 @@
 
 #include <fmt/format.h>
 
+#include "compile/forms.h"
 #include "hocket/ir/rewrite.h"
 #include "hocket/schedule/list_passes.h"
 
 namespace hocket {
 
 namespace {
-
-Result<Graph> reordered(const Graph& graph, std::span<const StepIndex> order) {
-  std::vector<NodeId> ids;
-  ids.reserve(order.size());
-  for (const StepIndex step : order) ids.emplace_back(step);
-  return with_order(graph, ids);
-}
-
-Result<Program> reordered(const Program& program, std::span<const StepIndex> order) {
-  std::vector<StepId> ids;
-  ids.reserve(order.size());
-  for (const StepIndex step : order) ids.emplace_back(step);
-  return with_order(program, ids);
-}
 
 struct Reordering {
   std::vector<StepIndex> order;
@@ -48,7 +35,8 @@ Result<PassResult> reorder(const Subject& subject, const PassContext& context, c
                                     to_string(line_after.exposed), to_string(peak_before), to_string(peak_after));
         result.peak = peak_after;
         if (reordering.order == before) return result;
-        HOCKET_TRY(auto changed, reordered(form, reordering.order));
+        using FormOf = std::decay_t<decltype(form)>;
+        HOCKET_TRY(auto changed, with_order(form, ids_of<FormOf>(reordering.order)));
         result.subject = std::move(changed);
         result.order = std::move(reordering.order);
         return result;

@@ -8,14 +8,14 @@ namespace {
 
 using Pairs = std::vector<std::pair<NodeId, NodeId>>;
 
-// The pairs of one graph, found in one walk. Per storage it keeps the last write and the accesses since.
+// The pairs of one graph, found in one walk. Per storage it keeps the last write, the accesses since, and the last wait.
 class PairFinder {
  public:
   explicit PairFinder(const Graph& graph)
       : graph_(graph),
         last_write_(graph.storages().size()),
         accesses_(graph.storages().size()),
-        waited_(graph.size(), false) {}
+        last_wait_(graph.storages().size()) {}
 
   Pairs run() {
     for (std::size_t i = 0; i < graph_.size(); ++i) {
@@ -45,21 +45,37 @@ class PairFinder {
     storages.erase(std::unique(storages.begin(), storages.end()), storages.end());
   }
 
+  // Does the node look at the data of its inputs, so that communication into them must be complete?
+  bool reads_data(NodeId id) const {
+    const Node& node = graph_.node(id);
+    if (node.kind != NodeKind::op) return false;  // what is returned went through its own wait
+    const OpSpec* spec = graph_.op_spec(id);
+    if (spec != nullptr && (spec->effects.waits || spec->metadata_only)) return false;
+    if (graph_.op_name(id) == "getitem") return false;
+    return !node.view_of.valid() || !graph_.mutates(id).empty() || graph_.collective(id) != nullptr;
+  }
+
   void note_storages(NodeId id) {
     const Node& node = graph_.node(id);
+    if (node.kind != NodeKind::op) return;
     const OpSpec* spec = graph_.op_spec(id);
     touched_.clear();
     written_.clear();
-    if (node.kind == NodeKind::op) append_storages(id, touched_);
+    arrived_.clear();
+    if (reads_data(id)) {
+      for (const NodeId input : graph_.inputs(id)) {
+        for (const Output& output : graph_.outputs(input)) add(last_wait_[output.storage.index()], id);
+      }
+    }
+    append_storages(id, touched_);
     for (const NodeId input : graph_.inputs(id)) append_storages(input, touched_);
     if (node.wait_of.valid()) {
+      // The wait is where the collective lets go of what it reads, and where its results are there.
       for (const NodeId input : graph_.inputs(node.wait_of)) append_storages(input, touched_);
-      // The first wait completes all results of its collective, a later one finds them complete.
-      if (!waited_[node.wait_of.index()]) append_storages(node.wait_of, written_);
-      waited_[node.wait_of.index()] = true;
+      append_storages(node.wait_of, arrived_);
     }
+    if (spec != nullptr && spec->effects.waits) append_storages(id, arrived_);
     for (const NodeId mutated : graph_.mutates(id)) append_storages(mutated, written_);
-    if (spec != nullptr && spec->effects.waits) append_storages(id, written_);
     touched_.insert(touched_.end(), written_.begin(), written_.end());
     make_distinct(touched_);
     make_distinct(written_);
@@ -67,6 +83,7 @@ class PairFinder {
       add(last_write_[storage.index()], id);
       auto& accesses = accesses_[storage.index()];
       if (std::binary_search(written_.begin(), written_.end(), storage)) {
+        add(last_wait_[storage.index()], id);
         for (const NodeId access : accesses) add(access, id);
         accesses.clear();
         last_write_[storage.index()] = id;
@@ -74,6 +91,7 @@ class PairFinder {
         accesses.push_back(id);
       }
     }
+    for (const StorageId storage : arrived_) last_wait_[storage.index()] = id;
   }
 
   void note_effects(NodeId id) {
@@ -95,11 +113,12 @@ class PairFinder {
   Pairs pairs_;
   std::vector<NodeId> last_write_;
   std::vector<std::vector<NodeId>> accesses_;
-  std::vector<bool> waited_;  // by collective: a wait for it was met
+  std::vector<NodeId> last_wait_;  // by storage: where its data arrived
   NodeId last_barrier_;
   NodeId last_effect_;
   std::vector<StorageId> touched_;
   std::vector<StorageId> written_;
+  std::vector<StorageId> arrived_;
 };
 
 }  // namespace

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <bit>
 
+#include "schedule/held_memory.h"
+
 namespace hocket {
 
 Schedule::Schedule(const StepGraph& steps, std::vector<StepIndex> order)
@@ -49,14 +51,7 @@ void Schedule::refresh(std::size_t first, std::size_t last) {
   Bytes now = held_[first];
   for (std::size_t p = first; p < last; ++p) {
     held_[p] = now;
-    const auto touches = steps_->touches(order_[p]);
-    for (const std::uint32_t buffer : touches) {
-      if (left(buffer) == steps_->touched_by(buffer).size()) now += steps_->buffers()[buffer].bytes;
-    }
-    set_live(p, now);
-    for (const std::uint32_t buffer : touches) {
-      if (--left(buffer) == 0 && !steps_->buffers()[buffer].kept) now -= steps_->buffers()[buffer].bytes;
-    }
+    set_live(p, run_step(*steps_, order_[p], now, left));
   }
   held_[last] = now;
   raise_tree(first, last);
@@ -142,16 +137,7 @@ void Schedule::Move::undo(StepIndex step) {
 }
 
 Bytes Schedule::Move::run(StepIndex step) {
-  const StepGraph& steps = schedule_.steps();
-  const auto touches = steps.touches(step);
-  for (const std::uint32_t buffer : touches) {
-    if (left(buffer) == steps.touched_by(buffer).size()) held_ += steps.buffers()[buffer].bytes;
-  }
-  const Bytes live = held_;
-  for (const std::uint32_t buffer : touches) {
-    if (--left(buffer) == 0 && !steps.buffers()[buffer].kept) held_ -= steps.buffers()[buffer].bytes;
-  }
-  return live;
+  return run_step(schedule_.steps(), step, held_, [&](std::uint32_t buffer) -> std::uint32_t& { return left(buffer); });
 }
 
 Bytes Schedule::Move::run_group() {

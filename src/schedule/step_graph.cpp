@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "hocket/ir/order_constraints.h"
 #include "schedule/step_graph_builder.h"
 
 namespace hocket {
@@ -116,13 +117,11 @@ namespace {
 class GraphReader {
  public:
   GraphReader(const Graph& graph, std::span<const Nanoseconds> times, const StepGraphOptions& options)
-      : graph_(graph), times_(times), builder_(graph.size(), options) {}
+      : graph_(graph), times_(times), constraints_(graph), builder_(graph.size(), options) {}
 
-  Result<StepGraph> read() {
-    HOCKET_CHECK(make_buffers());
-    orders_.resize(graph_.storages().size());
-    last_wait_.assign(graph_.storages().size(), no_step);
-    for (std::size_t i = 0; i < graph_.size(); ++i) HOCKET_CHECK(read_node(NodeId(i)));
+  StepGraph read() {
+    make_buffers();
+    for (std::size_t i = 0; i < graph_.size(); ++i) read_node(NodeId(i));
     return builder_.finish();
   }
 
@@ -131,7 +130,7 @@ class GraphReader {
 
   static bool is_op(const Node& node) { return node.kind == NodeKind::op; }
 
-  Status make_buffers() {
+  void make_buffers() {
     std::vector<bool> input(graph_.storages().size(), false);
     for (std::size_t i = 0; i < graph_.size(); ++i) {
       const NodeKind kind = graph_.node(NodeId(i)).kind;
@@ -145,10 +144,9 @@ class GraphReader {
       if (input[s]) builder_.input_bytes(known);
       else buffer_of_[s] = builder_.buffer(known);
     }
-    return {};
   }
 
-  Status read_node(NodeId id) {
+  void read_node(NodeId id) {
     const Node& node = graph_.node(id);
     const Collective* collective = graph_.collective(id);
     const OpSpec* spec = graph_.op_spec(id);
@@ -160,63 +158,15 @@ class GraphReader {
     const Nanoseconds time = kind == StepKind::wait || kind == StepKind::fixed ? Nanoseconds() : times_[id.index()];
     const StepIndex step =
         builder_.add(kind, time, graph_.name(id), node.gemm || (spec != nullptr && spec->effects.gemm));
-    for (const NodeId input : graph_.inputs(id)) {
-      if (input.index() >= id.index()) {
-        return fail(Error{ErrorKind::input, fmt::format("uses {}, which comes later", graph_.name(input)),
-                          fmt::format("node {}", graph_.name(id))});
-      }
-      builder_.edge(input.value, step);
-    }
-    if (is_op(node)) order_accesses(id, step, kind);
+    for (const NodeId earlier : constraints_.before(id)) builder_.edge(earlier.value, step);
     note_touches(id, step, kind);
     if (collective != nullptr && is_op(node)) builder_.on_lane(step, builder_.lane(graph_.group(collective->group)));
     if (kind == StepKind::wait) builder_.completes(step, node.wait_of.value);
-    if (is_op(node) && (spec == nullptr || spec->effects.opaque)) builder_.barrier(step);
-    if (spec != nullptr && spec->effects.side_effect) builder_.side_effect(step);
-    return {};
   }
 
   template <class Visit>
   void storages_of(NodeId id, Visit&& visit) const {
     for (const Output& output : graph_.outputs(id)) visit(output.storage.index());
-  }
-
-  // Does the node look at the data of its inputs, so that communication into them must be complete?
-  bool reads_data(NodeId id) const {
-    const OpSpec* spec = graph_.op_spec(id);
-    if (spec != nullptr && (spec->effects.waits || spec->metadata_only)) return false;
-    if (graph_.op_name(id) == "getitem") return false;
-    return !graph_.node(id).view_of.valid() || !graph_.mutates(id).empty() || graph_.collective(id) != nullptr;
-  }
-
-  void order_accesses(NodeId id, StepIndex step, StepKind kind) {
-    written_.clear();
-    for (const NodeId mutated : graph_.mutates(id)) storages_of(mutated, [&](std::size_t s) { written_.push_back(s); });
-    const auto is_written = [&](std::size_t s) {
-      return std::find(written_.begin(), written_.end(), s) != written_.end();
-    };
-    const auto read = [&](std::size_t s) {
-      if (!is_written(s)) orders_[s].read(builder_, step);
-    };
-    const bool reads = reads_data(id);
-    for (const NodeId input : graph_.inputs(id)) {
-      storages_of(input, [&](std::size_t s) {
-        read(s);
-        if (reads && last_wait_[s] != no_step) builder_.edge(last_wait_[s], step);
-      });
-    }
-    storages_of(id, read);
-    const OpSpec* spec = graph_.op_spec(id);
-    if (kind == StepKind::wait) {
-      // The wait is where the collective lets go of what it reads, and where its results are there.
-      for (const NodeId input : graph_.inputs(graph_.node(id).wait_of)) storages_of(input, read);
-      storages_of(graph_.node(id).wait_of, [&](std::size_t s) { last_wait_[s] = step; });
-    }
-    if (spec != nullptr && spec->effects.waits) storages_of(id, [&](std::size_t s) { last_wait_[s] = step; });
-    for (const std::size_t s : written_) {
-      if (last_wait_[s] != no_step) builder_.edge(last_wait_[s], step);
-      orders_[s].write(builder_, step);
-    }
   }
 
   void note_touches(NodeId id, StepIndex step, StepKind kind) {
@@ -240,11 +190,9 @@ class GraphReader {
 
   const Graph& graph_;
   std::span<const Nanoseconds> times_;
+  OrderConstraints constraints_;
   StepGraphBuilder builder_;
   std::vector<std::uint32_t> buffer_of_;  // by storage
-  std::vector<AccessOrder> orders_;       // by storage
-  std::vector<StepIndex> last_wait_;      // by storage: where its data arrived
-  std::vector<std::size_t> written_;
 };
 
 }  // namespace
@@ -253,6 +201,13 @@ Result<StepGraph> StepGraph::of(const Graph& graph, std::span<const Nanoseconds>
                                 const StepGraphOptions& options) {
   if (times.size() != graph.size())
     return fail(ErrorKind::internal, "{} times for {} nodes", times.size(), graph.size());
+  for (std::size_t i = 0; i < graph.size(); ++i) {
+    for (const NodeId input : graph.inputs(NodeId(i))) {
+      if (input.index() < i) continue;
+      return fail(Error{ErrorKind::input, fmt::format("uses {}, which comes later", graph.name(input)),
+                        fmt::format("node {}", graph.name(NodeId(i)))});
+    }
+  }
   return GraphReader(graph, times, options).read();
 }
 

@@ -1,5 +1,4 @@
-// Gathers the steps, accesses and edges of a StepGraph. The readers of graphs and programs say what each step does to memory; the order
-// that this demands follows here, once for both.
+// Gathers the steps, edges and touches of a StepGraph for the readers of graphs and programs.
 #pragma once
 
 #include <map>
@@ -43,26 +42,6 @@ class StepGraphBuilder {
   StepIndex last_effect_ = no_step;
   std::vector<std::pair<std::uint32_t, std::uint32_t>> edges_;    // (after, before)
   std::vector<std::pair<std::uint32_t, std::uint32_t>> touches_;  // (step, buffer)
-};
-
-// The accesses to one piece of memory so far, and the order that the next one demands:
-// a write comes after all accesses since the write before it, a read after that write.
-class AccessOrder {
- public:
-  void read(StepGraphBuilder& builder, StepIndex step) {
-    if (writer_ != no_step) builder.edge(writer_, step);
-    readers_.push_back(step);
-  }
-  void write(StepGraphBuilder& builder, StepIndex step) {
-    if (writer_ != no_step) builder.edge(writer_, step);
-    for (const StepIndex reader : readers_) builder.edge(reader, step);
-    readers_.clear();
-    writer_ = step;
-  }
-
- private:
-  StepIndex writer_ = no_step;
-  std::vector<StepIndex> readers_;
 };
 
 }  // namespace hocket

@@ -18,6 +18,26 @@ struct ByteRange {
   std::int64_t end = 0;
 };
 
+// The accesses to one piece of memory so far, and the order that the next one demands:
+// a write comes after all accesses since the write before it, a read after that write.
+class AccessOrder {
+ public:
+  void read(StepGraphBuilder& builder, StepIndex step) {
+    if (writer_ != no_step) builder.edge(writer_, step);
+    readers_.push_back(step);
+  }
+  void write(StepGraphBuilder& builder, StepIndex step) {
+    if (writer_ != no_step) builder.edge(writer_, step);
+    for (const StepIndex reader : readers_) builder.edge(reader, step);
+    readers_.clear();
+    writer_ = step;
+  }
+
+ private:
+  StepIndex writer_ = no_step;
+  std::vector<StepIndex> readers_;
+};
+
 // The accesses to the parts of one buffer, cut where ranges begin and end.
 class RangeOrder {
  public:

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "schedule/held_memory.h"
+
 namespace hocket {
 
 Timeline timeline(const StepGraph& steps, std::span<const StepIndex> order) {
@@ -47,17 +49,11 @@ MemoryCurve memory_curve(const StepGraph& steps, std::span<const StepIndex> orde
   Bytes now = steps.input_bytes();
   curve.peak = now;
   for (std::size_t position = 0; position < order.size(); ++position) {
-    const auto touches = steps.touches(order[position]);
-    for (const std::uint32_t buffer : touches) {
-      if (left[buffer] == steps.touched_by(buffer).size()) now += steps.buffers()[buffer].bytes;
-    }
-    curve.live[position] = now;
-    if (now > curve.peak) {
-      curve.peak = now;
+    const auto still = [&](std::uint32_t buffer) -> std::uint32_t& { return left[buffer]; };
+    const Bytes live = curve.live[position] = run_step(steps, order[position], now, still);
+    if (live > curve.peak) {
+      curve.peak = live;
       curve.peak_at = position;
-    }
-    for (const std::uint32_t buffer : touches) {
-      if (--left[buffer] == 0 && !steps.buffers()[buffer].kept) now -= steps.buffers()[buffer].bytes;
     }
   }
   return curve;
