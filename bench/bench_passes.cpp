@@ -15,7 +15,7 @@
 #include "hocket/base/progress.h"
 #include "hocket/compile/compile.h"
 #include "hocket/ir/file.h"
-#include "hocket/ir/json.h"
+#include "hocket/plan/plan.h"
 #include "measuring.h"
 
 namespace hocket {
@@ -84,10 +84,9 @@ Status measure_pass(Case& subject, const std::string& pass, const CompileOptions
   Result<PassResult> result = fail(ErrorKind::internal, "not run");
   row.ms.push_back(elapsed_ms([&] { result = (*registry.find(pass))->run(given, context, nothing); }));
   if (!result) return fail(at(result.error(), subject.name));
-  if (pass == "plan") {
-    // "N arenas of A, the lower bound is B (RATIO)"
-    const std::size_t bracket = result->report.rfind('(');
-    subject.plan_ratio = bracket == std::string::npos ? 0 : std::strtod(result->report.c_str() + bracket + 1, nullptr);
+  if (pass == "plan" && subject.plan_ratio == 0) {
+    HOCKET_TRY(const Planned planned, plan(std::get<Program>(given)));
+    subject.plan_ratio = planned.report.ratio();
   }
   return {};
 }

@@ -12,6 +12,7 @@
 #include "hocket/ir/verify.h"
 #include "support/captures.h"
 #include "support/random_graph.h"
+#include "support/soundness.h"
 
 namespace hocket {
 namespace {
@@ -29,27 +30,12 @@ std::map<std::tuple<CollectiveKind, std::string>, std::pair<std::int64_t, std::i
   return bytes;
 }
 
-std::string problems_of(const Graph& graph) {
-  std::string all;
-  for (const Problem& problem : verify(graph)) all += problem.to_string() + "\n";
-  return all;
-}
-
 void check(const Graph& graph, const Result<RewriteResult>& result, const std::string& what, std::size_t& changed) {
   ASSERT_TRUE(result) << what << ": " << result.error().to_string();
   if (!result->graph) return;
   ++changed;
   EXPECT_EQ(problems_of(*result->graph), "") << what << "\n" << print(*result->graph);
   EXPECT_EQ(payload(*result->graph), payload(graph)) << what;
-}
-
-// Old ids in the order of the new graph.
-std::vector<NodeId> order_in(const Graph& graph, const Graph& changed) {
-  std::map<std::string_view, NodeId> ids;
-  for (std::size_t i = 0; i < graph.size(); ++i) ids[graph.name(NodeId(i))] = NodeId(i);
-  std::vector<NodeId> order;
-  for (std::size_t i = 0; i < changed.size(); ++i) order.push_back(ids.at(changed.name(NodeId(i))));
-  return order;
 }
 
 TEST(FsdpPasses, random_programs_keep_their_payload_and_stay_sound) {

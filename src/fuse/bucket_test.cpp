@@ -8,6 +8,7 @@
 #include "hocket/ir/text.h"
 #include "support/captures.h"
 #include "support/random_graph.h"
+#include "support/soundness.h"
 
 namespace hocket {
 namespace {
@@ -34,7 +35,7 @@ TEST(Bucket, random_programs_keep_their_payload_and_stay_sound) {
         ASSERT_TRUE(merged) << "seed " << seed << ": " << merged.error().to_string();
         if (!merged->graph) continue;
         ++changed;
-        EXPECT_EQ(fuse::problems_of(*merged->graph), "") << "seed " << seed << "\n" << print(*merged->graph);
+        EXPECT_EQ(problems_of(*merged->graph), "") << "seed " << seed << "\n" << print(*merged->graph);
         EXPECT_EQ(fuse::payload(*merged->graph), fuse::payload(graph)) << "seed " << seed;
         EXPECT_LT(fuse::collectives_in(*merged->graph), fuse::collectives_in(graph));
       }
@@ -52,7 +53,7 @@ TEST(Bucket, captures_never_get_slower) {
         const auto merged = pass(*graph, {.form = form, .cost = &h100()});
         ASSERT_TRUE(merged) << merged.error().to_string();
         if (!merged->graph) continue;
-        EXPECT_EQ(fuse::problems_of(*merged->graph), "") << path;
+        EXPECT_EQ(problems_of(*merged->graph), "") << path;
         EXPECT_EQ(fuse::payload(*merged->graph), fuse::payload(*graph)) << path;
         EXPECT_LE(fuse::two_lane_step_time(*merged->graph), fuse::two_lane_step_time(*graph)) << path;
         EXPECT_EQ(stats_of(*merged->graph).without_estimate, stats_of(*graph).without_estimate) << path;

@@ -10,6 +10,7 @@
 #include "hocket/ir/text.h"
 #include "support/captures.h"
 #include "support/random_graph.h"
+#include "support/soundness.h"
 
 namespace hocket {
 namespace {
@@ -58,7 +59,7 @@ TEST(FuseDdp, a_capture_keeps_its_payload_and_stays_sound) {
       const auto fused = pass(*graph, {});
       ASSERT_TRUE(fused) << fused.error().to_string();
       ASSERT_TRUE(fused->graph);
-      EXPECT_EQ(fuse::problems_of(*fused->graph), "") << path;
+      EXPECT_EQ(problems_of(*fused->graph), "") << path;
       EXPECT_EQ(fuse::payload(*fused->graph), fuse::payload(*graph)) << path;
       EXPECT_LT(fuse::collectives_in(*fused->graph), 10U);
       EXPECT_EQ(pass(*graph, {})->graph->digest(), fused->graph->digest());
@@ -79,7 +80,7 @@ TEST(FuseDdp, random_programs_keep_their_payload_and_stay_sound) {
       ASSERT_TRUE(fused) << "seed " << seed << ": " << fused.error().to_string();
       if (!fused->graph) continue;
       ++changed;
-      EXPECT_EQ(fuse::problems_of(*fused->graph), "") << "seed " << seed << "\n" << print(*fused->graph);
+      EXPECT_EQ(problems_of(*fused->graph), "") << "seed " << seed << "\n" << print(*fused->graph);
       EXPECT_EQ(fuse::payload(*fused->graph), fuse::payload(graph)) << "seed " << seed;
     }
   }

@@ -8,7 +8,6 @@
 #include <vector>
 
 #include "hocket/ir/graph.h"
-#include "hocket/ir/verify.h"
 
 namespace hocket::fuse {
 
@@ -52,13 +51,6 @@ inline std::size_t collectives_in(const Graph& graph) {
   std::size_t count = 0;
   for (std::size_t i = 0; i < graph.size(); ++i) count += graph.collective(NodeId(i)) != nullptr ? 1 : 0;
   return count;
-}
-
-// What the verifier has to say, one problem on a line.
-inline std::string problems_of(const Graph& graph) {
-  std::string all;
-  for (const Problem& problem : verify(graph)) all += problem.to_string() + "\n";
-  return all;
 }
 
 }  // namespace hocket::fuse

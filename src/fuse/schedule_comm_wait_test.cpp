@@ -10,18 +10,10 @@
 #include "hocket/ir/file.h"
 #include "support/captures.h"
 #include "support/random_graph.h"
+#include "support/soundness.h"
 
 namespace hocket {
 namespace {
-
-// Old ids in the order of the new graph.
-std::vector<NodeId> order_in(const Graph& graph, const Graph& changed) {
-  std::map<std::string_view, NodeId> ids;
-  for (std::size_t i = 0; i < graph.size(); ++i) ids[graph.name(NodeId(i))] = NodeId(i);
-  std::vector<NodeId> order;
-  for (std::size_t i = 0; i < changed.size(); ++i) order.push_back(ids.at(changed.name(NodeId(i))));
-  return order;
-}
 
 TEST(ScheduleCommWait, is_an_order_of_the_same_program) {
   std::size_t moved = 0;
@@ -31,7 +23,7 @@ TEST(ScheduleCommWait, is_an_order_of_the_same_program) {
     ASSERT_TRUE(changed) << "seed " << seed << ": " << changed.error().to_string();
     if (!changed->graph) continue;
     ++moved;
-    EXPECT_EQ(fuse::problems_of(*changed->graph), "") << "seed " << seed;
+    EXPECT_EQ(problems_of(*changed->graph), "") << "seed " << seed;
     const auto problems = verify_order(graph, order_in(graph, *changed->graph));
     EXPECT_TRUE(problems.empty()) << "seed " << seed << ": " << problems.front().to_string();
   }

@@ -7,15 +7,11 @@
 #include "hocket/ir/verify.h"
 #include "support/captures.h"
 #include "support/random_graph.h"
+#include "support/soundness.h"
 #include "support/terms.h"
 
 namespace hocket {
 namespace {
-
-std::string problems_of(const Program& program) {
-  const auto problems = verify(program);
-  return problems.empty() ? "" : to_error(problems, "program", 5).to_string();
-}
 
 // Options that make every way of lowering happen on small tensors.
 LowerOptions options_for(std::uint64_t seed) {

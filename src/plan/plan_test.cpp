@@ -6,17 +6,13 @@
 #include "hocket/ir/text.h"
 #include "hocket/ir/verify.h"
 #include "support/random_program.h"
+#include "support/soundness.h"
 #include "support/terms.h"
 
 namespace hocket {
 namespace {
 
 using testing::HasSubstr;
-
-std::string problems_of(const Program& program) {
-  const auto problems = verify(program);
-  return problems.empty() ? "" : to_error(problems, "program", 5).to_string();
-}
 
 Program parsed(const std::string& text) {
   auto program = parse_program(text, "test");

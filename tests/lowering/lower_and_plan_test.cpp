@@ -10,15 +10,11 @@
 #include "support/captures.h"
 #include "support/random_graph.h"
 #include "support/same_values.h"
+#include "support/soundness.h"
 #include "support/terms.h"
 
 namespace hocket {
 namespace {
-
-std::string problems_of(const Program& program) {
-  const auto problems = verify(program);
-  return problems.empty() ? "" : to_error(problems, "program", 5).to_string();
-}
 
 // Limits that send the small tensors of random graphs to all algorithms.
 LowerOptions options_for(std::uint64_t seed) {

@@ -3,7 +3,6 @@
 #include "hocket/fsdp/reinplace_all_gather.h"
 #include "hocket/fsdp/remove_dead_getitems.h"
 #include "hocket/fsdp/remove_unsharded_param_inputs.h"
-#include "hocket/ir/text.h"
 #include "support/program_test.h"
 
 namespace hocket {
@@ -12,19 +11,7 @@ namespace {
 template <class Pass>
 void register_pass(const std::string& name, Pass pass) {
   register_run(name, [pass](const GraphOrProgram& input, std::string_view) {
-    RunOutcome outcome;
-    const Result<RewriteResult> result = pass(std::get<Graph>(input));
-    if (!result) {
-      outcome.error = result.error();
-      return outcome;
-    }
-    const Graph& graph = result->graph ? *result->graph : std::get<Graph>(input);
-    std::string text = print(graph) + "report: " + result->report + "\n";
-    for (const std::string& note : result->notes) text += "note: " + note + "\n";
-    if (!result->graph) text += "unchanged\n";
-    outcome.problems = verify(graph);
-    outcome.text = std::move(text);
-    return outcome;
+    return outcome_of(std::get<Graph>(input), pass(std::get<Graph>(input)));
   });
 }
 

@@ -6,7 +6,6 @@
 #include "hocket/fuse/bucket.h"
 #include "hocket/fuse/ddp.h"
 #include "hocket/fuse/schedule_comm_wait.h"
-#include "hocket/ir/text.h"
 #include "support/program_test.h"
 
 namespace hocket {
@@ -30,21 +29,10 @@ std::optional<CostModel> cost_of(const Options& options) {
 template <class Pass>
 void register_pass(const std::string& name, Pass pass) {
   register_run(name, [pass](const GraphOrProgram& input, std::string_view arguments) {
-    RunOutcome outcome;
     const Options options = options_of(arguments);
     const std::optional<CostModel> cost = cost_of(options);
-    const Result<RewriteResult> result = pass(std::get<Graph>(input), options, cost ? &*cost : nullptr);
-    if (!result) {
-      outcome.error = result.error();
-      return outcome;
-    }
-    const Graph& graph = result->graph ? *result->graph : std::get<Graph>(input);
-    std::string text = print(graph) + "report: " + result->report + "\n";
-    for (const std::string& note : result->notes) text += "note: " + note + "\n";
-    if (!result->graph) text += "unchanged\n";
-    outcome.problems = verify(graph);
-    outcome.text = std::move(text);
-    return outcome;
+    const Graph& graph = std::get<Graph>(input);
+    return outcome_of(graph, pass(graph, options, cost ? &*cost : nullptr));
   });
 }
 

@@ -282,6 +282,20 @@ std::vector<ProgramTest> read_program_tests(const std::string& folder) {
   return tests;
 }
 
+RunOutcome outcome_of(const Graph& input, const Result<RewriteResult>& result) {
+  RunOutcome outcome;
+  if (!result) {
+    outcome.error = result.error();
+    return outcome;
+  }
+  const Graph& graph = result->graph ? *result->graph : input;
+  outcome.text = print(graph) + "report: " + result->report + "\n";
+  for (const std::string& note : result->notes) *outcome.text += "note: " + note + "\n";
+  if (!result->graph) *outcome.text += "unchanged\n";
+  outcome.problems = verify(graph);
+  return outcome;
+}
+
 void register_run(const std::string& name, Run run) { runs()[name] = std::move(run); }
 
 std::string run_program_test(const ProgramTest& test) {

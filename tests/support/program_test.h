@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "hocket/ir/file.h"
+#include "hocket/ir/rewrite.h"
 #include "hocket/ir/verify.h"
 
 namespace hocket {
@@ -49,6 +50,9 @@ struct RunOutcome {
   std::optional<std::string> text;
   std::optional<std::vector<Problem>> problems;
 };
+
+// What a pass over graphs gave: the program, then its report and notes, and "unchanged" where it is.
+RunOutcome outcome_of(const Graph& input, const Result<RewriteResult>& result);
 
 // `--- run NAME ARGUMENTS` calls what was registered under the name. Built in: verify, print_without_facts, order.
 using Run = std::function<RunOutcome(GraphOrProgram input, std::string_view arguments)>;
