@@ -98,6 +98,17 @@ Result<CostOptions> agreed(const Subject& subject, const CompileOptions& options
   return result;
 }
 
+// What the estimates of the given program rest on. Said here, once: passes ask for the times again and again.
+std::vector<std::string> assumptions_of(const Subject& subject, const CostModel& cost) {
+  return std::visit(
+      [&](const auto& form) {
+        std::vector<std::string> notes = cost.estimate(form).notes;
+        warn_of_notes(form.name(), notes);
+        return notes;
+      },
+      subject);
+}
+
 struct Entry {
   const Pass* pass;
   const PassCall* call;
@@ -161,12 +172,13 @@ Result<Compiled> compile(Subject subject, const CompileOptions& options, const P
   const std::vector<PassCall> calls = options.passes.empty() ? default_passes() : options.passes;
   HOCKET_TRY(const auto passes, look_up(calls, options, registry));
   if (options.verify) HOCKET_CHECK(check_subject(subject, ErrorKind::input));
+  Compiled compiled;
+  compiled.assumptions = assumptions_of(subject, CostModel(options.cost));
   CostOptions cost_options = options.cost;
   if (options.all_ranks != nullptr) {
     HOCKET_TRY(cost_options, agreed(subject, options));
   }
   const CostModel cost(std::move(cost_options));
-  Compiled compiled;
   compiled.subject = std::move(subject);
   HOCKET_TRY(compiled.before, measure(compiled.subject, cost));
   PassContext context;

@@ -64,6 +64,13 @@ TEST(Compile, times_every_pass_and_says_what_it_did) {
   EXPECT_EQ(compiled->after.exposed, Nanoseconds::from_ns(10'000));
 }
 
+TEST(Compile, keeps_what_the_estimates_assumed) {
+  const auto compiled = compile(graph_of("graph @g(%x: f32[4]) {\n  %y = mylib.odd(%x) : f32[4]\n  return %y\n}"),
+                                options_of("sink_waits,verify"));
+  ASSERT_TRUE(compiled) << compiled.error().to_string();
+  EXPECT_THAT(compiled->assumptions, testing::ElementsAre(HasSubstr("mylib.odd.default is not in the operator table")));
+}
+
 TEST(Compile, leaves_out_what_is_switched_off) {
   CompileOptions options = options_of("sink_waits");
   options.off = {"sink_waits"};

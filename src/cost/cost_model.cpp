@@ -161,14 +161,6 @@ class Estimator {
   std::array<bool, dtype_count> noted_{};
 };
 
-std::vector<Nanoseconds> times_of(Estimates estimates, std::string_view what) {
-  if (!estimates.notes.empty()) {
-    log().warn("estimates of {}: {}{}", what, estimates.notes.front(),
-               estimates.notes.size() == 1 ? "" : fmt::format("; and {} more notes", estimates.notes.size() - 1));
-  }
-  return std::move(estimates.times);
-}
-
 Status check_multiplier(double multiplier, std::string_view name) {
   if (multiplier >= 0 && std::isfinite(multiplier)) return {};
   return fail(ErrorKind::usage, "{} is {}, expected a number that is not negative", name, multiplier);
@@ -187,13 +179,17 @@ std::string_view name_of(TimeSource source) {
   return names[static_cast<std::size_t>(source)];
 }
 
+void warn_of_notes(std::string_view what, std::span<const std::string> notes) {
+  if (notes.empty()) return;
+  const std::size_t more = notes.size() - 1;
+  log().warn("estimates of {}: {}{}", what, notes.front(), more == 0 ? "" : fmt::format("; and {} more", more));
+}
+
 Estimates CostModel::estimate(const Graph& graph) const { return Estimator(options_, GraphCalls(graph)).run(); }
 Estimates CostModel::estimate(const Program& program) const { return Estimator(options_, ProgramCalls(program)).run(); }
 
-std::vector<Nanoseconds> CostModel::times(const Graph& graph) const { return times_of(estimate(graph), graph.name()); }
-std::vector<Nanoseconds> CostModel::times(const Program& program) const {
-  return times_of(estimate(program), program.name());
-}
+std::vector<Nanoseconds> CostModel::times(const Graph& graph) const { return estimate(graph).times; }
+std::vector<Nanoseconds> CostModel::times(const Program& program) const { return estimate(program).times; }
 
 Nanoseconds CostModel::collective(CollectiveKind kind, std::span<const Rank> ranks, Bytes moved) const {
   const Bytes payload = payload_of(kind, static_cast<std::int64_t>(ranks.size()), moved);

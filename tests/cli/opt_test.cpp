@@ -95,6 +95,22 @@ TEST_F(Opt, PrintsAfterThePassesThatItIsAskedFor) {
   EXPECT_THAT(outcome.out, testing::Not(HasSubstr("// after sink_waits")));
 }
 
+TEST_F(Opt, SaysOnceWhatItsEstimatesAssume) {
+  write("g.hk",
+        "graph @g(%x: f32[4]) {\n  %y = mylib.odd(%x) : f32[4]\n  %z = mylib.odd(%y) : f32[4]\n  return %z\n}\n");
+  const std::string assumed = "mylib.odd.default is not in the operator table";
+  for (const char* command : {"opt g.hk --stats --visualize", "explain g.hk"}) {
+    const Outcome outcome = hocket(command);
+    ASSERT_EQ(outcome.code, 0) << outcome.err;
+    EXPECT_THAT(outcome.err,
+                testing::MatchesRegex("hocket warning: estimates of g: y: " + assumed + "[^\n]*; and 1 more\n"))
+        << command;
+  }
+  const auto json = nlohmann::json::parse(hocket("opt g.hk --json").out);
+  EXPECT_THAT(json.at("assumptions").get<std::vector<std::string>>(),
+              testing::ElementsAre(testing::StartsWith("y: " + assumed), testing::StartsWith("z: " + assumed)));
+}
+
 TEST_F(Opt, LowersToAProgramAndRefusesToWriteItAsJson) {
   ASSERT_EQ(hocket("opt " + capture + " --passes lower,plan -o program.hk").code, 0);
   EXPECT_THAT(read("program.hk").substr(0, 8), "program ");

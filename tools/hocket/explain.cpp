@@ -92,14 +92,15 @@ Status explain_subject(const Subject& subject, const ExplainOptions& options) {
   return std::visit(
       [&](const auto& form) -> Status {
         if (const auto problems = verify(form); !problems.empty()) return fail(to_error(problems, form.name()));
-        const auto times = cost.times(form);
-        HOCKET_TRY(const StepGraph steps, StepGraph::of(form, times));
+        const Estimates estimates = cost.estimate(form);
+        warn_of_notes(form.name(), estimates.notes);
+        HOCKET_TRY(const StepGraph steps, StepGraph::of(form, estimates.times));
         if (options.collective.empty()) {
           say(list_of(steps));
           return {};
         }
         HOCKET_TRY(const StepIndex collective, find_collective(steps, options.collective));
-        HOCKET_TRY(const StepGraph free_order, StepGraph::of(form, times, {.keep_collective_order = false}));
+        HOCKET_TRY(const StepGraph free_order, StepGraph::of(form, estimates.times, {.keep_collective_order = false}));
         const auto order = steps.original_order();
         const Bytes bytes = limit.of(memory_curve(steps, order).peak);
         const Explanation why = explain(steps, free_order, order, collective, bytes);

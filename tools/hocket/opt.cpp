@@ -112,6 +112,7 @@ Json json_of(const Compiled& compiled, const OptOptions& options, Bytes limit) {
           {"collectives_after", after.collectives},
           {"nodes_before", before.steps},
           {"nodes_after", after.steps},
+          {"assumptions", compiled.assumptions},
           {"passes", std::move(passes)}};
 }
 

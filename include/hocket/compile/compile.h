@@ -58,6 +58,7 @@ struct Compiled {
   Subject subject;
   std::vector<PassRun> runs;
   Measures before, after;
+  std::vector<std::string> assumptions;  // of the estimates of what was given; also logged, as one warning
   std::optional<IterativeResult> raised,
       sunk;             // of the last passes that say so, if nothing but the order changed since
   double total_ms = 0;  // all of it: passes, checks, measuring

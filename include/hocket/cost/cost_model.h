@@ -48,12 +48,15 @@ struct Estimates {
   std::vector<std::string> notes;
 };
 
+// Logs the notes of estimates, if there are any, as one warning: the first, and how many more there are.
+void warn_of_notes(std::string_view what, std::span<const std::string> notes);
+
 class CostModel {
  public:
   explicit CostModel(CostOptions options) : options_(std::move(options)) {}
 
   // The time of each node: a collective's on its group's lane, everything else's on the compute lane; views, getitem, waits,
-  // inputs and the output take nothing. Notes are logged as warnings; estimate() gives them.
+  // inputs and the output take nothing. estimate() also says what had to be assumed.
   std::vector<Nanoseconds> times(const Graph& graph) const;
   std::vector<Nanoseconds> times(const Program& program) const;
   Estimates estimate(const Graph& graph) const;
