@@ -386,7 +386,7 @@ TEST(CollectiveModel, a_send_takes_one_message_as_far_as_the_group_reaches) {
 }
 
 TEST(PayloadOf, undoes_what_a_collective_moves) {
-  EXPECT_EQ(payload_of(CollectiveKind::all_reduce, 8, Bytes(2 * 4096)), Bytes(4096));
+  EXPECT_EQ(payload_of(CollectiveKind::all_reduce, 8, Bytes(4096 + 4096)), Bytes(4096));
   EXPECT_EQ(payload_of(CollectiveKind::all_gather, 8, Bytes(4096 + 512)), Bytes(4096));
   EXPECT_EQ(payload_of(CollectiveKind::reduce_scatter, 3, Bytes(300 + 100)), Bytes(300));
   EXPECT_EQ(payload_of(CollectiveKind::all_to_all, 8, Bytes(100)), Bytes(50));

@@ -39,8 +39,8 @@ std::string judged(const std::string& capture, const Graph& result) {
   const std::filesystem::path file =
       std::filesystem::temp_directory_path() / fmt::format("hocket_evaluate_{}.json.gz", getpid());
   if (const Status written = write_graph(result, file); !written) return written.error().to_string();
-  const std::string output = output_of(fmt::format("python3 '{}' '{}' --result '{}' --json 2>&1",
-                                                   (folder / "evaluate.py").string(), capture, file.string()));
+  std::string output = output_of(fmt::format("python3 '{}' '{}' --result '{}' --json 2>&1",
+                                             (folder / "evaluate.py").string(), capture, file.string()));
   std::filesystem::remove(file);
   const auto answer = nlohmann::json::parse(output, nullptr, false);
   if (answer.is_discarded()) return output;
