@@ -18,7 +18,7 @@ string(REGEX MATCH "^[0-9]+" HOCKET_FMT_MAJOR "${fmt_VERSION}")
 target_compile_definitions(hocket_core PUBLIC HOCKET_FMT_MAJOR=${HOCKET_FMT_MAJOR})
 target_link_libraries(hocket_core
   PUBLIC fmt::fmt spdlog::spdlog Threads::Threads
-  PRIVATE simdjson::simdjson PkgConfig::hocket_xxhash PkgConfig::hocket_deflate)
+  PRIVATE simdjson::simdjson PkgConfig::hocket_xxhash PkgConfig::hocket_deflate PkgConfig::hocket_highway)
 # Headers alone, used in sources alone: a program that links with hocket need not have them.
 target_include_directories(hocket_core SYSTEM PRIVATE
   $<TARGET_PROPERTY:nlohmann_json::nlohmann_json,INTERFACE_INCLUDE_DIRECTORIES>)
