@@ -1,6 +1,7 @@
 # Tests. New files are found by themselves:
 #   src/<room>/*_test.cpp      -> program <room>_test, tests named <room>.Suite.name
 #   tests/<folder>/*_test.cpp  -> program <folder>_test, with the folder's other files and the path of the built command in HOCKET_TEST_TOOL
+#   tests/<folder>/x_program.cpp -> a program of its own for the tests of the folder to start, HOCKET_TEST_PROGRAMS/x_program
 #   tests/fuzz/*_fuzz.cpp      -> one program each, run on seeded inputs, or by libFuzzer in the preset fuzz
 # A GoogleTest test or suite whose name begins with Long gets the label `long`, which `./hk test` leaves out.
 
@@ -72,13 +73,38 @@ endif()
 
 file(GLOB sources CONFIGURE_DEPENDS "${tests_folder}/*/*_test.cpp")
 list(FILTER sources EXCLUDE REGEX "/tests/support/")
+# What a killed process does to others is no race of threads, and it is promised in times that ThreadSanitizer doesn't keep.
+if(HOCKET_SANITIZE STREQUAL "thread")
+  list(FILTER sources EXCLUDE REGEX "/tests/faults/")
+endif()
+# Relacy runs threads as fibers, which sanitizers take for errors of the stack.
+find_path(HOCKET_RELACY relacy/relacy.hpp DOC "Where relacy/relacy.hpp is, for the model checks")
+if(NOT HOCKET_RELACY OR HOCKET_SANITIZE)
+  list(FILTER sources EXCLUDE REGEX "/tests/model/")
+  if(NOT HOCKET_RELACY)
+    message(STATUS "no model checks of the protocols between ranks: install relacy-dev")
+  endif()
+endif()
 set(folders "${sources}")
 list(TRANSFORM folders REPLACE "/[^/]*$" "")
 list(REMOVE_DUPLICATES folders)
 foreach(folder IN LISTS folders)
   cmake_path(GET folder FILENAME name)
   file(GLOB folder_sources CONFIGURE_DEPENDS "${folder}/*.cpp") # what the tests of a folder share, too
+  set(programs ${folder_sources})
+  list(FILTER programs INCLUDE REGEX "_program\\.cpp$")
+  list(FILTER folder_sources EXCLUDE REGEX "_program\\.cpp$")
   hocket_gtest(${name} hocket_core ${folder_sources})
+  set(programs_folder "${PROJECT_BINARY_DIR}/tests/${name}")
+  foreach(source IN LISTS programs)
+    cmake_path(GET source STEM program)
+    add_executable(${program} "${source}")
+    hocket_own_code(${program})
+    target_link_libraries(${program} PRIVATE hocket_core)
+    set_target_properties(${program} PROPERTIES RUNTIME_OUTPUT_DIRECTORY "${programs_folder}")
+    add_dependencies(${name}_test ${program})
+    target_compile_definitions(${name}_test PRIVATE HOCKET_TEST_PROGRAMS="${programs_folder}")
+  endforeach()
   if(TARGET hocket_tool)
     target_compile_definitions(${name}_test PRIVATE HOCKET_TEST_TOOL="$<TARGET_FILE:hocket_tool>")
     add_dependencies(${name}_test hocket_tool)
@@ -120,6 +146,8 @@ endforeach()
 if(NOT HOCKET_SANITIZE)
   set(python "${Python3_EXECUTABLE}" -B)
   add_test(NAME includes COMMAND ${python} "${tests_folder}/includes/check_includes.py")
+  add_test(NAME names COMMAND ${python} "${tests_folder}/includes/check_names.py")
+  add_test(NAME names.self_test COMMAND ${python} "${tests_folder}/includes/check_names_test.py")
   add_test(NAME includes.self_test COMMAND ${python} "${tests_folder}/includes/check_includes_test.py")
   add_test(NAME hk.usage COMMAND "${PROJECT_SOURCE_DIR}/scripts/hk_test.sh")
   add_test(NAME docs.self_test COMMAND ${python} "${tests_folder}/docs/run_blocks_test.py")

@@ -20,6 +20,7 @@ configure() {
   folder=$(build_folder)
   request="$root $preset torch=$torch CXX=${CXX:-} CXXFLAGS=${CXXFLAGS:-} LDFLAGS=${LDFLAGS:-}"
   if [[ $torch == on ]]; then request+=" $(<"$root/.venv/hocket-complete")"; fi
+  request+=" $(command -v mpicc.openmpi mpicc.mpich | tr '\n' ' ')" || true # contestants of bench_comm
   if [[ -f $folder/build.ninja && -f $folder/.hk-request && $(<"$folder/.hk-request") == "$request" ]]; then
     return
   fi

@@ -61,6 +61,7 @@ Without NAME, lists the benchmarks. What ./hk does not know is given to the benc
 
   ./hk bench
   ./hk bench schedule --quick
+  ./hk bench comm --quick        installs Open MPI and MPICH to measure against, as root
 TEXT
     lint) cat <<'TEXT' ;;
 ./hk lint [--all] [--torch off] [-j N]

@@ -24,6 +24,7 @@ lint() {
   end_turn
   stage "clang-format" format_check || failed+=("clang-format: run ./hk format")
   stage "include rules" python3 -B "$root/tests/includes/check_includes.py" || failed+=("include rules: see src/README.md")
+  stage "names of types" python3 -B "$root/tests/includes/check_names.py" || failed+=("two types of one name: rename one")
   stage "shell syntax" shell_check || failed+=("shell syntax")
   stage "clang-tidy" python3 -B "$root/scripts/tidy.py" --build "$(build_folder)" --jobs "$jobs" \
     ${all:+--all} || failed+=("clang-tidy")

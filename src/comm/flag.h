@@ -1,19 +1,16 @@
 // A number in shared memory that one rank raises and others wait for.
-//
-//   raise(flag, 7);                                          // here
-//   HOCKET_CHECK(wait_for(flag, 7, {watch, rank, policy, deadline}));   // there
 #pragma once
 
 #include <atomic>
 #include <chrono>
 #include <cstdint>
 
-#include "comm/peer_watch.h"
+#include "comm/deadline.h"
+#include "comm/flag_protocol.h"
 
 namespace hocket {
 
-// Zeroed memory is a flag that was never raised. Give it 128 bytes, together with what is read along with it and nothing else:
-// processors fetch cache lines in pairs.
+// Zeroed memory is a flag that was never raised. It shares its cache line with what is read along with it and nothing else.
 struct Flag {
   std::atomic<std::uint32_t> number;
   std::atomic<std::uint32_t> sleepers;
@@ -30,25 +27,24 @@ struct WaitPolicy {
   static WaitPolicy for_ranks(std::int64_t ranks, std::int64_t cores);
 };
 
-// The cores that this process may run on.
-std::int64_t usable_cores();
-
-struct Waiting {
-  const PeerWatch& watch;
-  std::int32_t rank;  // who raises the flag
-  WaitPolicy policy;
-  Deadline deadline;
-};
+// The processors that this process may run on.
+std::int64_t processor_count();
 
 // Only one rank raises a flag, and the number only goes up; it may wrap around, as long as nobody lags behind by 2^31.
 //
-// Memory order: all that the raising thread wrote before raise(flag, n) is visible to a thread after wait_for(flag, n) or
-// raised(flag, n) has said yes (release, acquire). raise() and going to sleep are sequentially consistent with each other:
-// either the sleeper sees the new number or the raiser sees the sleeper, so no wake-up is lost.
+// Memory order: all that the raising thread wrote before raise(flag, n) is visible to a thread after raised(flag, n) or
+// spin_until_raised(flag, n, …) has said yes (release, acquire). Between raise() and going to sleep there are fences: either the
+// sleeper sees the new number or the raiser sees the sleeper, so no wake-up is lost. flag_protocol.h has the steps.
 void raise(Flag& flag, std::uint32_t number);
-bool raised(const Flag& flag, std::uint32_t number);
+inline bool raised(const Flag& flag, std::uint32_t number) { return FlagProtocol<>::raised(flag, number); }
+// Adds one to a flag that several ranks raise. The order is that of raise().
+void ring(Flag& bell);
 
-// An error of kind `peer` if the rank ends without having raised it (noticed within 20 ms), or at the deadline.
-Status wait_for(Flag& flag, std::uint32_t number, const Waiting& waiting);
+// Spins and yields as the policy says. True once the flag is raised.
+bool spin_until_raised(const Flag& flag, std::uint32_t number, const WaitPolicy& policy);
+// Sleeps until the flag is raised, somebody calls wake(), or the time is over; may also return for no reason.
+void sleep_until_raised(Flag& flag, std::uint32_t number, std::chrono::nanoseconds time);
+// Wakes all who sleep, to look at something else.
+void wake(Flag& flag);
 
 }  // namespace hocket

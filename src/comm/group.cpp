@@ -23,17 +23,17 @@ Ranks all_ranks(std::int32_t world_size) {
 
 }  // namespace
 
-Group::Group(std::string name, Ranks ranks, std::int32_t place)
+RankGroup::RankGroup(std::string name, Ranks ranks, std::int32_t place)
     : name_(std::move(name)), ranks_(std::move(ranks)), place_(place) {}
 
-std::optional<std::int32_t> Group::place_of(std::int32_t rank) const {
+std::optional<std::int32_t> RankGroup::place_of(std::int32_t rank) const {
   const auto found = std::lower_bound(ranks_.begin(), ranks_.end(), rank);
   if (found == ranks_.end() || *found != rank) return std::nullopt;
   return static_cast<std::int32_t>(found - ranks_.begin());
 }
 
 GroupTable::GroupTable(std::int32_t world_size, std::int32_t rank) : world_size_(world_size), rank_(rank) {
-  const GroupHandle world(new Group(std::string(world_name), all_ranks(world_size), rank));
+  const GroupHandle world(new RankGroup(std::string(world_name), all_ranks(world_size), rank));
   by_name_.emplace(world_name, world);
   by_name_.emplace(canonical_group_name(world->ranks()), world);
 }
@@ -105,7 +105,7 @@ Result<GroupHandle> GroupTable::from_ranks(Ranks ranks) {
   const std::lock_guard lock(mutex_);
   if (const auto found = by_name_.find(name); found != by_name_.end()) return found->second;
   const auto index = static_cast<std::int32_t>(place - ranks.begin());
-  const GroupHandle group(new Group(name, std::move(ranks), index));
+  const GroupHandle group(new RankGroup(name, std::move(ranks), index));
   by_name_.emplace(name, group);
   return group;
 }

@@ -18,7 +18,7 @@ std::string error_of(GroupTable& groups, const GroupRef& ref) {
   return group ? "no error" : group.error().message;
 }
 
-TEST(Group, every_way_to_say_the_same_ranks_gives_the_same_group) {
+TEST(RankGroup, every_way_to_say_the_same_ranks_gives_the_same_group) {
   GroupTable groups(4, 2);
   const Mesh mesh = groups.mesh({{"dp", 2}, {"tp", 2}}).value();
   const GroupHandle group = groups.resolve({2, 3}).value();
@@ -35,13 +35,13 @@ TEST(Group, every_way_to_say_the_same_ranks_gives_the_same_group) {
   EXPECT_EQ(groups.resolve("tp").value(), group);
 }
 
-TEST(Group, all_ranks_are_the_world) {
+TEST(RankGroup, all_ranks_are_the_world) {
   GroupTable groups(3, 1);
   EXPECT_EQ(groups.resolve({0, 1, 2}).value(), groups.resolve("world").value());
   EXPECT_EQ(groups.resolve("world").value()->place(), 1);
 }
 
-TEST(Group, knows_the_place_of_each_member) {
+TEST(RankGroup, knows_the_place_of_each_member) {
   GroupTable groups(8, 3);
   const GroupHandle group = groups.resolve({7, 3, 5}).value();
   EXPECT_THAT(group->ranks(), ElementsAre(3, 5, 7));
@@ -50,7 +50,7 @@ TEST(Group, knows_the_place_of_each_member) {
   EXPECT_EQ(group->place_of(8), std::nullopt);
 }
 
-TEST(Group, names_what_is_wrong_with_a_list_of_ranks) {
+TEST(RankGroup, names_what_is_wrong_with_a_list_of_ranks) {
   GroupTable groups(4, 0);
   EXPECT_EQ(error_of(groups, {0, 4}), "rank 4 is not in the world, which has ranks 0 to 3");
   EXPECT_EQ(error_of(groups, {-1, 0}), "rank -1 is not in the world, which has ranks 0 to 3");
@@ -60,7 +60,7 @@ TEST(Group, names_what_is_wrong_with_a_list_of_ranks) {
   EXPECT_EQ(error_of(groups, GroupHandle()), "the group is null");
 }
 
-TEST(Group, names_what_is_wrong_with_rows) {
+TEST(RankGroup, names_what_is_wrong_with_rows) {
   GroupTable groups(6, 4);
   EXPECT_EQ(error_of(groups, Rows{{0, 1}, {2, 3, 4}}),
             "rows of ranks have unequal lengths: row 0 has 2 and row 1 has 3");
@@ -70,7 +70,7 @@ TEST(Group, names_what_is_wrong_with_rows) {
   EXPECT_EQ(error_of(groups, Rows{}), "a list of rows of ranks needs at least one row");
 }
 
-TEST(Group, names_what_is_wrong_with_a_mesh) {
+TEST(RankGroup, names_what_is_wrong_with_a_mesh) {
   GroupTable groups(4, 0);
   const Mesh mesh = groups.mesh({{"dp", 2}, {"tp", 2}}).value();
   EXPECT_EQ(error_of(groups, mesh),
@@ -81,7 +81,7 @@ TEST(Group, names_what_is_wrong_with_a_mesh) {
   EXPECT_EQ(groups.mesh({{"dp", 2}}, {0, 7}).error().message, "rank 7 is not in the world, which has ranks 0 to 3");
 }
 
-TEST(Group, suggests_the_nearest_name) {
+TEST(RankGroup, suggests_the_nearest_name) {
   GroupTable groups(4, 0);
   ASSERT_TRUE(groups.add_name("data_parallel", {0, 2}));
   EXPECT_EQ(error_of(groups, "data_paralel"), "no group is named data_paralel; did you mean data_parallel?");
@@ -89,7 +89,7 @@ TEST(Group, suggests_the_nearest_name) {
   EXPECT_EQ(error_of(groups, "pipeline"), "no group is named pipeline");
 }
 
-TEST(Group, a_name_stands_for_one_group) {
+TEST(RankGroup, a_name_stands_for_one_group) {
   GroupTable groups(4, 0);
   ASSERT_TRUE(groups.add_name("tp", {0, 1}));
   EXPECT_TRUE(groups.add_name("tp", {1, 0}));
@@ -99,7 +99,7 @@ TEST(Group, a_name_stands_for_one_group) {
   EXPECT_FALSE(groups.add_name("ranks:7", {0, 1}));
 }
 
-TEST(Group, a_rank_outside_of_its_world_has_no_groups) {
+TEST(RankGroup, a_rank_outside_of_its_world_has_no_groups) {
   GroupTable groups(2, 2);
   EXPECT_EQ(groups.resolve("world").error().message, "rank 2 is not in a world of 2 ranks");
 }
@@ -147,7 +147,7 @@ TEST(GroupName, differs_where_the_ranks_differ) {
   }
 }
 
-TEST(Group, thousands_of_groups_are_each_made_once_by_any_number_of_threads) {
+TEST(RankGroup, thousands_of_groups_are_each_made_once_by_any_number_of_threads) {
   constexpr std::int32_t world = 4'096;
   GroupTable groups(world, 0);
   std::vector<std::vector<GroupHandle>> seen(4);

@@ -4,6 +4,9 @@
 #include <limits>
 #include <string_view>
 
+#include "comm/rendezvous.h"
+#include "comm/slurm_tasks.h"
+
 namespace hocket {
 
 namespace {
@@ -79,6 +82,37 @@ Status read_master(const LaunchVariables& from, LaunchInfo& info) {
   return {};
 }
 
+// hocket launch starts all ranks on its own host, and tells them where they meet there.
+Result<LaunchInfo> read_hocket(const Numbers& numbers, const std::string& meeting) {
+  HOCKET_TRY(LaunchInfo info, read_numbers(numbers));
+  info.local_rank = info.rank;
+  info.local_size = info.world_size;
+  if (meeting.empty() && info.world_size > 1) {
+    return fail(ErrorKind::usage,
+                "HOCKET_RANK is set ({}) but HOCKET_MEETING is not: start with hocket launch, which sets both",
+                info.rank);
+  }
+  if (!meeting.empty()) HOCKET_CHECK(from_variable(meeting));
+  return info;
+}
+
+Result<LaunchInfo> read_slurm(const Numbers& numbers, const LaunchVariables& from) {
+  HOCKET_TRY(LaunchInfo info, read_numbers(numbers));
+  if (from.slurm_node.empty() || from.slurm_step_tasks.empty()) return info;
+  HOCKET_TRY(const std::int32_t node, number_in({"SLURM_NODEID", from.slurm_node}, 0, info.world_size - 1));
+  const std::optional<std::int32_t> tasks = tasks_of_node(from.slurm_step_tasks, node);
+  if (!tasks || *tasks > info.world_size) {
+    return fail(
+        ErrorKind::usage,
+        "SLURM_STEP_TASKS_PER_NODE is \"{}\", expected the ranks of each host, as 4(x2),3, with host {} among them "
+        "and {} ranks in all",
+        from.slurm_step_tasks, node, info.world_size);
+  }
+  info.local_size = tasks;
+  if (info.local_rank) HOCKET_CHECK(number_in(numbers.local_rank, 0, *tasks - 1));
+  return info;
+}
+
 // torchrun started by mpirun, once for each host, is in order; numbers set by hand must be those of mpirun.
 Status check_same(const LaunchInfo& chosen, const Numbers& chosen_numbers, const Numbers& other) {
   if (!other.rank.set() || !other.size.set()) return {};
@@ -141,10 +175,12 @@ Result<LaunchInfo> launch_info(const LaunchVariables& from) {
                       absent};
 
   if (hocket.rank.set() || hocket.size.set()) {
-    HOCKET_TRY(LaunchInfo info, read_numbers(hocket));
-    info.local_rank = info.rank;  // hocket launch starts all ranks on its own host
-    info.local_size = info.world_size;
-    return info;
+    return read_hocket(hocket, from.hocket_meeting);
+  }
+  if (!from.hocket_meeting.empty()) {
+    return fail(ErrorKind::usage,
+                "HOCKET_MEETING is set but HOCKET_RANK and HOCKET_WORLD_SIZE are not: start with hocket launch, which "
+                "sets all three, or unset it");
   }
   if (torchrun.rank.set() || torchrun.size.set()) {
     HOCKET_TRY(LaunchInfo info, read_numbers(torchrun));
@@ -155,7 +191,7 @@ Result<LaunchInfo> launch_info(const LaunchVariables& from) {
   }
   if (open_mpi.rank.set() || open_mpi.size.set()) return read_numbers(open_mpi);
   if (mpich.rank.set() || mpich.size.set()) return read_numbers(mpich);
-  if (!from.slurm_step.empty() && (slurm.rank.set() || slurm.size.set())) return read_numbers(slurm);
+  if (!from.slurm_step.empty() && (slurm.rank.set() || slurm.size.set())) return read_slurm(slurm, from);
   if (!from.pmix_rank.empty()) {
     return fail(ErrorKind::usage,
                 "PMIX_RANK is set ({}) but no number of ranks: start with mpirun, srun, torchrun or hocket launch, "

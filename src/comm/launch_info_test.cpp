@@ -64,8 +64,42 @@ TEST(LaunchInfo, reads_open_mpi_mpich_slurm_and_hocket) {
   LaunchVariables own;
   own.hocket_rank = "1";
   own.hocket_world_size = "2";
+  own.hocket_meeting = "here:" + std::string(64, 'a');
   EXPECT_EQ(said(own), "rank 1 of 2, started by hocket launch");
   EXPECT_EQ(launch_info(own)->local_rank, 1);
+}
+
+TEST(LaunchInfo, slurm_says_how_many_ranks_are_on_this_host) {
+  LaunchVariables slurm;
+  slurm.slurm_rank = "6";
+  slurm.slurm_size = "7";
+  slurm.slurm_step = "0";
+  slurm.slurm_local_rank = "2";
+  slurm.slurm_step_tasks = "4,3";
+  EXPECT_EQ(launch_info(slurm)->local_size, std::nullopt);
+  slurm.slurm_node = "1";
+  EXPECT_EQ(launch_info(slurm)->local_size, 3);
+  slurm.slurm_local_rank = "3";
+  EXPECT_EQ(said(slurm), "SLURM_LOCALID is \"3\", expected a number from 0 to 2");
+  slurm.slurm_step_tasks = "7";
+  EXPECT_EQ(
+      said(slurm),
+      "SLURM_STEP_TASKS_PER_NODE is \"7\", expected the ranks of each host, as 4(x2),3, with host 1 among them and "
+      "7 ranks in all");
+}
+
+TEST(LaunchInfo, hocket_launch_sets_the_meeting_with_the_rank) {
+  LaunchVariables own;
+  own.hocket_rank = "1";
+  own.hocket_world_size = "2";
+  EXPECT_EQ(said(own), "HOCKET_RANK is set (1) but HOCKET_MEETING is not: start with hocket launch, which sets both");
+  own.hocket_meeting = "here:secret";
+  EXPECT_EQ(said(own),
+            "HOCKET_MEETING is malformed (a token of 6 digits, expected 64): start with hocket launch, which sets it");
+  own.hocket_rank = own.hocket_world_size = "";
+  EXPECT_EQ(said(own),
+            "HOCKET_MEETING is set but HOCKET_RANK and HOCKET_WORLD_SIZE are not: start with hocket launch, which sets "
+            "all three, or unset it");
 }
 
 TEST(LaunchInfo, a_batch_script_of_slurm_runs_alone) {

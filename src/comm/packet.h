@@ -7,12 +7,11 @@
 #include <string>
 #include <vector>
 
+#include "comm/deadline.h"
 #include "comm/file_descriptor.h"
 #include "hocket/base/error.h"
 
 namespace hocket {
-
-using Deadline = std::chrono::steady_clock::time_point;
 
 // For poll(): 0 if the deadline is over.
 int milliseconds_until(Deadline deadline);

@@ -51,37 +51,38 @@ Status check_segment(const FileDescriptor& segment, std::int64_t bytes) {
   return {};
 }
 
-Result<AddressRange> AddressRange::reserve(std::int64_t bytes) {
-  void* begin =
-      mmap(nullptr, static_cast<std::size_t>(bytes), PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-  if (begin == MAP_FAILED) return refused("reserve addresses for", bytes);
-  AddressRange range;
-  range.begin_ = static_cast<std::byte*>(begin);
-  range.bytes_ = bytes;
-  return range;
+Result<Mapping> Mapping::map(const FileDescriptor& segment, std::int64_t bytes) {
+  const auto size = static_cast<std::size_t>(bytes);
+  const auto room = static_cast<std::size_t>(bytes + huge_page);
+  void* found = mmap(nullptr, room, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (found == MAP_FAILED) return refused("reserve addresses (is there a limit, see ulimit -v?) for", bytes);
+  auto* const start = static_cast<std::byte*>(found);
+  const auto over = static_cast<std::int64_t>(reinterpret_cast<std::uintptr_t>(start) % huge_page);
+  std::byte* const begin = start + (over == 0 ? 0 : huge_page - over);
+  if (begin > start) munmap(start, static_cast<std::size_t>(begin - start));
+  if (begin < start + huge_page) munmap(begin + size, static_cast<std::size_t>(start + huge_page - begin));
+  Mapping mapping;
+  mapping.begin_ = begin;
+  mapping.bytes_ = bytes;
+  if (mmap(begin, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED | MAP_NORESERVE, segment.number(), 0) ==
+      MAP_FAILED) {
+    return refused("map shared memory of", bytes);
+  }
+  madvise(begin, size, MADV_DONTDUMP);  // a core file with the buffers of all ranks would help nobody
+  return mapping;
 }
 
-AddressRange::AddressRange(AddressRange&& other) noexcept
+Mapping::Mapping(Mapping&& other) noexcept
     : begin_(std::exchange(other.begin_, nullptr)), bytes_(std::exchange(other.bytes_, 0)) {}
 
-AddressRange& AddressRange::operator=(AddressRange&& other) noexcept {
+Mapping& Mapping::operator=(Mapping&& other) noexcept {
   std::swap(begin_, other.begin_);
   std::swap(bytes_, other.bytes_);
   return *this;
 }
 
-AddressRange::~AddressRange() {
+Mapping::~Mapping() {
   if (begin_ != nullptr) munmap(begin_, static_cast<std::size_t>(bytes_));
-}
-
-Status AddressRange::map(const FileDescriptor& segment, std::int64_t offset, std::int64_t bytes) {
-  if (offset < 0 || bytes < 0 || offset > bytes_ - bytes) {
-    return fail(ErrorKind::internal, "{} bytes at {} are outside of the {} reserved", bytes, offset, bytes_);
-  }
-  void* mapped = mmap(begin_ + offset, static_cast<std::size_t>(bytes), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED,
-                      segment.number(), 0);
-  if (mapped == MAP_FAILED) return refused("map shared memory of", bytes);
-  return {};
 }
 
 }  // namespace hocket

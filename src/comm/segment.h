@@ -1,4 +1,4 @@
-// Shared memory without a name: a sealed memfd, and address space that segments are mapped into one after the other.
+// Shared memory without a name: a sealed memfd, and its mapping.
 #pragma once
 
 #include <cstddef>
@@ -10,26 +10,27 @@
 namespace hocket {
 
 // Zeroed memory of exactly this size for ever: nobody who gets the descriptor can shrink it under the others' feet.
-// Only this user may open it again (mode 0600).
+// Only this user may open it again (mode 0600). Pages cost memory only once they are touched, so the size may be far beyond
+// what the machine has.
 Result<FileDescriptor> make_segment(std::int64_t bytes);
 // An error if the descriptor is not such a segment of this size.
 Status check_segment(const FileDescriptor& segment, std::int64_t bytes);
 
 std::int64_t page_size();
+inline constexpr std::int64_t huge_page = std::int64_t{2} << 20;
 
-// Addresses that are kept for segments. Costs no memory. Unmaps all when it goes.
-class AddressRange {
+// A segment at some address, unmapped when this goes.
+class Mapping {
  public:
-  AddressRange() = default;
-  static Result<AddressRange> reserve(std::int64_t bytes);
-  AddressRange(AddressRange&& other) noexcept;
-  AddressRange& operator=(AddressRange&& other) noexcept;
-  ~AddressRange();
+  Mapping() = default;
+  // At a multiple of the huge page's size, so that huge pages of the segment can be mapped as such.
+  static Result<Mapping> map(const FileDescriptor& segment, std::int64_t bytes);
+  Mapping(Mapping&& other) noexcept;
+  Mapping& operator=(Mapping&& other) noexcept;
+  ~Mapping();
 
   std::byte* begin() const { return begin_; }
   std::int64_t bytes() const { return bytes_; }
-  // `offset` is a multiple of the page size and nothing there is in use.
-  Status map(const FileDescriptor& segment, std::int64_t offset, std::int64_t bytes);
 
  private:
   std::byte* begin_ = nullptr;

@@ -80,9 +80,9 @@ class Estimator {
   Nanoseconds compute(std::size_t i) {
     const Measured& captured = calls_.measured(i);
     const Call call = calls_.call(i);
-    Work work{double(captured.flops), Bytes(captured.read), Bytes(captured.written)};
+    OpWork work{double(captured.flops), Bytes(captured.read), Bytes(captured.written)};
     if (captured.flops < 0 || captured.read < 0 || captured.written < 0) {
-      const Work modelled = work_by_table(i, call);
+      const OpWork modelled = work_by_table(i, call);
       if (captured.flops < 0) work.flops = modelled.flops;
       if (captured.read < 0) work.read = modelled.read;
       if (captured.written < 0) work.written = modelled.written;
@@ -92,7 +92,7 @@ class Estimator {
     return roofline(options_.machine, work.flops, work.read + work.written, dtype);
   }
 
-  Work work_by_table(std::size_t i, const Call& call) {
+  OpWork work_by_table(std::size_t i, const Call& call) {
     note_symbolic(i, call);
     const OpSpec* row = calls_.row(i);
     if (row != nullptr && !row->effects.opaque) {
@@ -102,7 +102,7 @@ class Estimator {
     } else {
       note(i, "{} is not in the operator table: it counts as moving its tensors, without FLOPs", calls_.op_name(i));
     }
-    Work moves;
+    OpWork moves;
     for_each_tensor(call, [&](const TypeView& type) { moves.read += tensor_bytes(type); });
     for (const TypeView& type : calls_.results(i)) moves.written += tensor_bytes(type);
     return moves;

@@ -40,7 +40,7 @@ class BucketMemory {
   Bytes raised(const Candidate& candidate, std::uint32_t position) const;
 
   const Windows& windows_;
-  MemoryCurve curve_;
+  PeakCurve curve_;
   Bytes limit_;
   FusedForm form_ = FusedForm::coalesced;
   std::vector<Extra> last_;  // of the last add()

@@ -2,25 +2,25 @@
 
 namespace hocket::fuse {
 
-std::vector<ArgInit> Form::call_on(ArgInit input) const {
+std::vector<ArgInit> CollectiveForm::call_on(ArgInit input) const {
   std::vector<ArgInit> call = {std::move(input)};
   const auto args = from().args(members_.back()->collective);
   for (std::size_t i = 1; i < args.size(); ++i) call.push_back(NodeWriter::same(args[i]));
   return call;
 }
 
-std::vector<ArgInit> Form::inputs() const {
+std::vector<ArgInit> CollectiveForm::inputs() const {
   std::vector<ArgInit> list;
   for (const CommBlock* member : members_) list.emplace_back(writer_.now(member->input()));
   return list;
 }
 
-std::int64_t Form::group_size() const {
+std::int64_t CollectiveForm::group_size() const {
   const Collective* collective = from().collective(members_.front()->collective);
   return static_cast<std::int64_t>(from().group(collective->group).ranks.size());
 }
 
-std::int64_t Form::result_elements(std::size_t member) const {
+std::int64_t CollectiveForm::result_elements(std::size_t member) const {
   return elements_of(from(), members_[member]->collective);
 }
 
@@ -28,9 +28,9 @@ namespace {
 
 // ---- coalesced: a list in, a list out
 
-class Coalesced : public Form {
+class Coalesced : public CollectiveForm {
  public:
-  using Form::Form;
+  using CollectiveForm::CollectiveForm;
 
   void start() override { communicate(inputs()); }
   NodeId result(std::size_t member) override { return writer_.wait(results_[member], static_cast<int>(member)); }
@@ -74,9 +74,9 @@ class DdpCoalesced final : public Coalesced {
 
 // ---- concat: one tensor in, one tensor out, cut at the members' bounds
 
-class Concat : public Form {
+class Concat : public CollectiveForm {
  public:
-  using Form::Form;
+  using CollectiveForm::CollectiveForm;
 
   void wait() override { parts_ = split(writer_.wait(fused_)); }
 
@@ -172,17 +172,17 @@ class ScatterConcat final : public Concat {
 
 }  // namespace
 
-std::unique_ptr<Form> make_ddp_form(FusedForm form, NodeWriter writer, Members members) {
+std::unique_ptr<CollectiveForm> make_ddp_form(FusedForm form, NodeWriter writer, Members members) {
   if (form == FusedForm::concat) return std::make_unique<DdpConcat>(std::move(writer), std::move(members));
   return std::make_unique<DdpCoalesced>(std::move(writer), std::move(members));
 }
 
-std::unique_ptr<Form> make_gather_form(FusedForm form, NodeWriter writer, Members members) {
+std::unique_ptr<CollectiveForm> make_gather_form(FusedForm form, NodeWriter writer, Members members) {
   if (form == FusedForm::concat) return std::make_unique<GatherConcat>(std::move(writer), std::move(members));
   return std::make_unique<Coalesced>(std::move(writer), std::move(members));
 }
 
-std::unique_ptr<Form> make_scatter_form(FusedForm form, NodeWriter writer, Members members) {
+std::unique_ptr<CollectiveForm> make_scatter_form(FusedForm form, NodeWriter writer, Members members) {
   if (form == FusedForm::concat) return std::make_unique<ScatterConcat>(std::move(writer), std::move(members));
   return std::make_unique<Coalesced>(std::move(writer), std::move(members));
 }

@@ -1,4 +1,4 @@
-// How the collectives of one bucket become one. A Form writes three parts, each at its own place: all up to the collective, the wait
+// How the collectives of one bucket become one. A CollectiveForm writes three parts, each at its own place: all up to the collective, the wait
 // if there is one for all, and for each member the value that stands for its old wait.
 #pragma once
 
@@ -12,12 +12,12 @@ namespace hocket::fuse {
 
 using Members = std::vector<const CommBlock*>;
 
-class Form {
+class CollectiveForm {
  public:
-  Form(NodeWriter writer, Members members) : writer_(std::move(writer)), members_(std::move(members)) {}
-  Form(const Form&) = delete;
-  Form& operator=(const Form&) = delete;
-  virtual ~Form() = default;
+  CollectiveForm(NodeWriter writer, Members members) : writer_(std::move(writer)), members_(std::move(members)) {}
+  CollectiveForm(const CollectiveForm&) = delete;
+  CollectiveForm& operator=(const CollectiveForm&) = delete;
+  virtual ~CollectiveForm() = default;
 
   virtual void start() = 0;
   virtual void wait() {}
@@ -36,9 +36,9 @@ class Form {
 };
 
 // DDP: the members' inputs are divisions of gradients by one number, which is done once for all.
-std::unique_ptr<Form> make_ddp_form(FusedForm form, NodeWriter writer, Members members);
+std::unique_ptr<CollectiveForm> make_ddp_form(FusedForm form, NodeWriter writer, Members members);
 // all_gather_into_tensor and reduce_scatter_tensor.
-std::unique_ptr<Form> make_gather_form(FusedForm form, NodeWriter writer, Members members);
-std::unique_ptr<Form> make_scatter_form(FusedForm form, NodeWriter writer, Members members);
+std::unique_ptr<CollectiveForm> make_gather_form(FusedForm form, NodeWriter writer, Members members);
+std::unique_ptr<CollectiveForm> make_scatter_form(FusedForm form, NodeWriter writer, Members members);
 
 }  // namespace hocket::fuse

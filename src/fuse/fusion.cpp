@@ -56,7 +56,7 @@ std::vector<Entry> sorted_entries(const Graph& graph, const std::vector<Bucket>&
 Result<Graph> fuse_buckets(const Graph& graph, const std::vector<Bucket>& buckets, const std::vector<Place>& places,
                            const FusionOptions& options) {
   GraphRewriter rewriter(graph);
-  std::vector<std::unique_ptr<Form>> forms;
+  std::vector<std::unique_ptr<CollectiveForm>> forms;
   for (std::size_t b = 0; b < buckets.size(); ++b) {
     NodeWriter writer(rewriter, options.cost, fmt::format("{}_{}", options.prefix, b));
     forms.push_back(options.make(options.form, std::move(writer), buckets[b].members));

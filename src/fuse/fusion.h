@@ -17,7 +17,7 @@ struct Bucket {
   std::vector<Place> results;  // of the members' results, where their waits would stand now
 };
 
-using MakeForm = std::unique_ptr<Form> (*)(FusedForm form, NodeWriter writer, Members members);
+using MakeForm = std::unique_ptr<CollectiveForm> (*)(FusedForm form, NodeWriter writer, Members members);
 
 struct FusionOptions {
   FusedForm form = FusedForm::concat;

@@ -50,11 +50,11 @@ std::vector<std::int64_t> live_bytes(const Graph& graph) {
 
 }  // namespace
 
-MemoryCurve::MemoryCurve(const Graph& graph) : size_(graph.size()), nodes_(4 * std::max<std::size_t>(1, graph.size())) {
+PeakCurve::PeakCurve(const Graph& graph) : size_(graph.size()), nodes_(4 * std::max<std::size_t>(1, graph.size())) {
   if (size_ > 0) build(1, 0, size_, live_bytes(graph));
 }
 
-void MemoryCurve::build(std::size_t node, std::size_t from, std::size_t to, const std::vector<std::int64_t>& live) {
+void PeakCurve::build(std::size_t node, std::size_t from, std::size_t to, const std::vector<std::int64_t>& live) {
   if (to - from == 1) {
     nodes_[node].top = live[from];
     return;
@@ -65,8 +65,8 @@ void MemoryCurve::build(std::size_t node, std::size_t from, std::size_t to, cons
   nodes_[node].top = std::max(nodes_[2 * node].top, nodes_[2 * node + 1].top);
 }
 
-void MemoryCurve::add(std::size_t node, std::size_t from, std::size_t to, std::size_t begin, std::size_t end,
-                      std::int64_t bytes) {
+void PeakCurve::add(std::size_t node, std::size_t from, std::size_t to, std::size_t begin, std::size_t end,
+                    std::int64_t bytes) {
   if (end <= from || to <= begin) return;
   if (begin <= from && to <= end) {
     nodes_[node].top += bytes;
@@ -79,8 +79,8 @@ void MemoryCurve::add(std::size_t node, std::size_t from, std::size_t to, std::s
   nodes_[node].top = std::max(nodes_[2 * node].top, nodes_[2 * node + 1].top) + nodes_[node].added;
 }
 
-std::int64_t MemoryCurve::highest(std::size_t node, std::size_t from, std::size_t to, std::size_t begin,
-                                  std::size_t end) const {
+std::int64_t PeakCurve::highest(std::size_t node, std::size_t from, std::size_t to, std::size_t begin,
+                                std::size_t end) const {
   if (end <= from || to <= begin) return nothing;
   if (begin <= from && to <= end) return nodes_[node].top;
   const std::size_t middle = (from + to) / 2;
@@ -88,11 +88,11 @@ std::int64_t MemoryCurve::highest(std::size_t node, std::size_t from, std::size_
          std::max(highest(2 * node, from, middle, begin, end), highest(2 * node + 1, middle, to, begin, end));
 }
 
-void MemoryCurve::add(std::uint32_t begin, std::uint32_t end, Bytes bytes) {
+void PeakCurve::add(std::uint32_t begin, std::uint32_t end, Bytes bytes) {
   if (begin < end && size_ > 0) add(1, 0, size_, begin, end, bytes.count);
 }
 
-Bytes MemoryCurve::highest(std::uint32_t begin, std::uint32_t end) const {
+Bytes PeakCurve::highest(std::uint32_t begin, std::uint32_t end) const {
   return Bytes(begin < end && size_ > 0 ? highest(1, 0, size_, begin, end) : 0);
 }
 

@@ -8,11 +8,11 @@
 
 namespace hocket::fuse {
 
-class MemoryCurve {
+class PeakCurve {
  public:
   // A storage lives from the node that creates it to the last that touches it or an alias; what a collective reads lives until its
   // wait; inputs live throughout, results to the end.
-  explicit MemoryCurve(const Graph& graph);
+  explicit PeakCurve(const Graph& graph);
 
   // Positions begin … end-1. An empty range changes nothing and has a highest of 0.
   void add(std::uint32_t begin, std::uint32_t end, Bytes bytes);

@@ -11,17 +11,17 @@
 namespace hocket::fuse {
 namespace {
 
-TEST(MemoryCurve, its_peak_is_that_of_the_statistics) {
+TEST(PeakCurve, its_peak_is_that_of_the_statistics) {
   for (std::uint64_t seed = 0; seed < 200; ++seed) {
     const Graph graph = random_graph(seed);
-    EXPECT_EQ(MemoryCurve(graph).peak(), stats_of(graph).peak) << "seed " << seed;
+    EXPECT_EQ(PeakCurve(graph).peak(), stats_of(graph).peak) << "seed " << seed;
   }
 }
 
-TEST(MemoryCurve, adds_to_ranges_as_an_array_would) {
+TEST(PeakCurve, adds_to_ranges_as_an_array_would) {
   const Graph graph = random_graph(5, {.shape = GraphShape::ddp});
   const auto size = static_cast<std::uint32_t>(graph.size());
-  MemoryCurve curve(graph);
+  PeakCurve curve(graph);
   std::vector<Bytes> plain;
   for (std::uint32_t i = 0; i < size; ++i) plain.push_back(curve.highest(i, i + 1));
   Random random(1);

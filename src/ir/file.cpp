@@ -1,14 +1,10 @@
 #include "hocket/ir/file.h"
 
-#include <fcntl.h>
 #include <libdeflate.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
-#include <cerrno>
-#include <cstring>
 #include <memory>
 
+#include "hocket/base/file.h"
 #include "hocket/ir/json.h"
 #include "hocket/ir/text.h"
 
@@ -16,61 +12,7 @@ namespace hocket {
 
 namespace {
 
-constexpr std::size_t max_file = std::size_t{4} << 30;
 constexpr std::size_t max_gzip_growth = 1032;  // deflate can't do better than this
-
-class Descriptor {
- public:
-  explicit Descriptor(int fd) : fd_(fd) {}
-  ~Descriptor() {
-    if (fd_ > STDERR_FILENO) ::close(fd_);
-  }
-  Descriptor(const Descriptor&) = delete;
-  Descriptor& operator=(const Descriptor&) = delete;
-  int get() const { return fd_; }
-  bool close() {
-    const int result = ::close(fd_);
-    fd_ = -1;
-    return result == 0;
-  }
-
- private:
-  int fd_;
-};
-
-tl::unexpected<Error> system_error(const std::string& path, std::string_view what) {
-  const int code = errno;
-  return fail(Error{ErrorKind::system, fmt::format("{}: {}", what, std::strerror(code)), path});
-}
-
-Result<std::string> read_all(int fd, const std::string& path) {
-  std::string content;
-  struct stat info {};
-  if (fstat(fd, &info) == 0) {
-    if (S_ISDIR(info.st_mode))
-      return fail(Error{ErrorKind::input, "is a directory, expected a file with a graph", path});
-    if (S_ISREG(info.st_mode) && info.st_size > 0) content.reserve(static_cast<std::size_t>(info.st_size) + 1);
-  }
-  std::string chunk(std::size_t{1} << 18, '\0');
-  while (true) {
-    const ssize_t got = ::read(fd, chunk.data(), chunk.size());
-    if (got < 0 && errno == EINTR) continue;
-    if (got < 0) return system_error(path, "can't be read");
-    if (got == 0) return content;
-    content.append(chunk, 0, static_cast<std::size_t>(got));
-    if (content.size() > max_file) return fail(Error{ErrorKind::input, "is larger than 4 GiB", path});
-  }
-}
-
-Status write_all(int fd, const std::string& path, std::string_view content) {
-  while (!content.empty()) {
-    const ssize_t put = ::write(fd, content.data(), content.size());
-    if (put < 0 && errno == EINTR) continue;
-    if (put < 0) return system_error(path, "can't be written");
-    content.remove_prefix(static_cast<std::size_t>(put));
-  }
-  return {};
-}
 
 bool is_gzip(std::string_view bytes) { return bytes.substr(0, 2) == "\x1f\x8b"; }
 
@@ -124,42 +66,17 @@ Result<std::string> gzip(std::string_view plain) {
 }
 
 Result<std::string> read_bytes(const std::string& path) {
-  const std::string name = shown(path);
-  const Descriptor file(path == "-" ? STDIN_FILENO : ::open(path.c_str(), O_RDONLY | O_CLOEXEC));
-  if (file.get() < 0) return system_error(name, "can't be opened");
-  HOCKET_TRY(std::string content, read_all(file.get(), name));
+  HOCKET_TRY(std::string content, read_file(path));
   if (!is_gzip(content)) return content;
   auto plain = gunzip(content);
-  if (!plain) return fail(at(std::move(plain).error(), name));
+  if (!plain) return fail(at(std::move(plain).error(), shown(path)));
   return plain;
 }
 
 Status write_bytes(const std::string& path, std::string_view content) {
-  std::string compressed;
-  if (path.ends_with(".gz")) {
-    HOCKET_TRY(compressed, gzip(content));
-    content = compressed;
-  }
-  if (path == "-") return write_all(STDOUT_FILENO, "standard output", content);
-  struct stat info {};
-  if (::stat(path.c_str(), &info) == 0 && !S_ISREG(info.st_mode)) {
-    if (S_ISDIR(info.st_mode))
-      return fail(Error{ErrorKind::usage, "is a directory, expected the name of a file to write", path});
-    // a pipe or a device can't be replaced: write into it
-    Descriptor device(::open(path.c_str(), O_WRONLY | O_CLOEXEC));
-    if (device.get() < 0) return system_error(path, "can't be opened for writing");
-    return write_all(device.get(), path, content);
-  }
-  std::string temporary = path + ".XXXXXX";
-  Descriptor file(::mkstemp(temporary.data()));
-  if (file.get() < 0) return system_error(path, "can't be created");
-  constexpr mode_t readable = 0644;
-  Status status = write_all(file.get(), path, content);
-  if (status && ::fchmod(file.get(), readable) != 0) status = system_error(path, "can't be made readable");
-  if (status && !file.close()) status = system_error(path, "can't be written");
-  if (status && ::rename(temporary.c_str(), path.c_str()) != 0) status = system_error(path, "can't be put in place");
-  if (!status) ::unlink(temporary.c_str());
-  return status;
+  if (!path.ends_with(".gz")) return write_file(path, content);
+  HOCKET_TRY(const std::string compressed, gzip(content));
+  return write_file(path, compressed);
 }
 
 Result<GraphOrProgram> read_graph_or_program(const std::string& path, const OpTable& table) {

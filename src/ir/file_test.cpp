@@ -118,7 +118,7 @@ TEST_F(Files, that_are_not_there_are_named) {
 }
 
 TEST_F(Files, that_are_directories_are_refused) {
-  EXPECT_EQ(error_of(folder_), folder_.string() + ": is a directory, expected a file with a graph");
+  EXPECT_EQ(error_of(folder_), folder_.string() + ": is a directory, expected a file");
   const auto written = write_graph(random_graph(1), folder_);
   ASSERT_FALSE(written);
   EXPECT_EQ(written.error().to_string(), folder_.string() + ": is a directory, expected the name of a file to write");

@@ -81,8 +81,8 @@ bool is_view(const OpSpec& spec, const Call& call) {
 
 }  // namespace
 
-Result<Work> work_of(const OpSpec& spec, const Call& call, std::span<const TypeView> outputs) {
-  Work work;
+Result<OpWork> work_of(const OpSpec& spec, const Call& call, std::span<const TypeView> outputs) {
+  OpWork work;
   if (spec.flops != nullptr) {
     HOCKET_TRY(work.flops, spec.flops(call, outputs));
   }

@@ -164,16 +164,17 @@ TEST_F(Cli, WrongUsageExitsWithTwo) {
 }
 
 TEST_F(Cli, AMisspeltCommandGetsTheNearestOne) {
-  EXPECT_EQ(
-      hocket("verfy x").err,
-      "hocket: there is no command 'verfy', did you mean verify?; known: demo, verify, convert, stats, opt, explain\n");
+  EXPECT_EQ(hocket("verfy x").err,
+            "hocket: there is no command 'verfy', did you mean verify?; known: demo, verify, convert, stats, opt, "
+            "explain, calibrate, launch\n");
   EXPECT_EQ(hocket("frobnicate").err,
-            "hocket: there is no command 'frobnicate'; known: demo, verify, convert, stats, opt, explain\n");
+            "hocket: there is no command 'frobnicate'; known: demo, verify, convert, stats, opt, explain, calibrate, "
+            "launch\n");
 }
 
 TEST_F(Cli, HelpOfEveryCommandHasAnExample) {
   EXPECT_EQ(hocket("--help").code, 0);
-  for (const char* command : {"verify", "convert", "stats", "opt", "explain", "demo"}) {
+  for (const char* command : {"verify", "convert", "stats", "opt", "explain", "demo", "launch"}) {
     const Outcome outcome = hocket(std::string(command) + " --help");
     EXPECT_EQ(outcome.code, 0) << command;
     EXPECT_NE(outcome.out.find(std::string("hocket ") + command), std::string::npos) << outcome.out;

@@ -105,7 +105,7 @@ class Checker:
     def find(self, path, name):
         """The file of ours that an #include of `name` in `path` means, by its path below the root."""
         folders = ["include", "src"]
-        if path.name.endswith("_test.cpp"):
+        if path.name.endswith("_test.cpp") or path.parts[0] == "bench":  # benchmarks use fixtures of the tests, too
             folders.append("tests")
         if path.parts[0] == "tools":
             folders.append("/".join(path.parts[:2]))

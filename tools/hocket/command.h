@@ -1,10 +1,11 @@
 // The commands of `hocket`. Each lives in a file of its own and adds itself to the command line;
-// its exit code is 0 (ok), 1 (a problem was found) or 2 (wrong usage).
+// its exit code is 0 (ok), 1 (a problem was found) or 2 (wrong usage); that of `launch` comes from the program.
 #pragma once
 
 #include <CLI/CLI.hpp>
 #include <functional>
 #include <string>
+#include <vector>
 
 #include "hocket/base/error.h"
 
@@ -21,6 +22,12 @@ void add_stats(CLI::App& app, Action& action);
 void add_opt(CLI::App& app, Action& action);
 void add_explain(CLI::App& app, Action& action);
 void add_demo(CLI::App& app, Action& action);
+void add_calibrate(CLI::App& app, Action& action);
+// `program` is read when the action runs.
+void add_launch(CLI::App& app, Action& action, const std::vector<std::string>& program);
+
+// What `hocket launch` is to start, cut off the command line: its options and arguments are none of ours.
+std::vector<std::string> split_off_program(const CLI::App& app, int& argc, char** argv);
 
 // Prints "hocket: …" on stderr; 2 for a usage error, else 1.
 int complain(const Error& error);

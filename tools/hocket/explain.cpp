@@ -5,6 +5,7 @@
 
 #include "command.h"
 #include "cost_options.h"
+#include "explain_flight.h"
 #include "hocket/base/nearest.h"
 #include "hocket/compile/compile.h"
 #include "hocket/ir/file.h"
@@ -20,6 +21,7 @@ using Json = nlohmann::ordered_json;
 struct ExplainOptions {
   std::string file;
   std::string collective;
+  std::vector<std::string> flights;
   CostFlags cost;
   bool json = false;
 };
@@ -111,6 +113,13 @@ Status explain_subject(const Subject& subject, const ExplainOptions& options) {
 }
 
 int run_explain(const ExplainOptions& options) {
+  if (!options.flights.empty()) return run_explain_flight(options.flights, options.json);
+  if (options.file.empty()) {
+    return complain({ErrorKind::usage,
+                     "explain needs a graph or flight reports: hocket explain GRAPH [COLLECTIVE], "
+                     "hocket explain --flight FILE...",
+                     {}});
+  }
   const auto subject = read_graph_or_program(options.file);
   if (!subject) return complain(subject.error());
   const Status done = explain_subject(*subject, options);
@@ -121,15 +130,22 @@ int run_explain(const ExplainOptions& options) {
 
 void add_explain(CLI::App& app, Action& action) {
   auto options = std::make_shared<ExplainOptions>();
-  CLI::App* command = app.add_subcommand("explain", "Say why a collective is exposed and what would help");
-  command->add_option("GRAPH", options->file, "text, JSON or gzipped JSON; - is standard input")->required();
+  CLI::App* command =
+      app.add_subcommand("explain", "Say why a collective is exposed and what would help, or why ranks failed");
+  CLI::Option* const graph =
+      command->add_option("GRAPH", options->file, "text, JSON or gzipped JSON; - is standard input");
   command->add_option("COLLECTIVE", options->collective, "its name; without it: a list of the most exposed ones");
+  command
+      ->add_option("--flight", options->flights,
+                   "instead of a graph: reports that ranks left in HOCKET_FLIGHT when they failed")
+      ->excludes(graph);
   options->cost.add_to(*command);
   command->add_flag("--json", options->json, "one JSON object");
   command->footer(
       "Examples:\n"
       "  hocket explain step.json.gz\n"
-      "  hocket explain step.json.gz all_gather_into_tensor_3 --memory-limit 1.1x");
+      "  hocket explain step.json.gz all_gather_into_tensor_3 --memory-limit 1.1x\n"
+      "  hocket explain --flight flights/flight-world-rank*.json");
   command->callback([options, &action] { action = [options] { return run_explain(*options); }; });
 }
 

@@ -29,6 +29,8 @@ constexpr const char* examples =
     "  hocket convert step.json.gz step.hk       the same program as text\n"
     "  hocket opt step.json.gz -o fast.json.gz   hide its communication behind its computation\n"
     "  hocket explain step.json.gz               which communication is exposed, and why\n"
+    "  hocket launch -n 4 ./train                start the ranks of a program on this host\n"
+    "  hocket calibrate                          measure what suits this machine\n"
     "\n"
     "Exit codes: 0 ok, 1 a problem was found, 2 wrong usage. HOCKET_LOG=debug says more.";
 
@@ -59,7 +61,11 @@ int run(int argc, char** argv) {
   add_stats(app, action);
   add_opt(app, action);
   add_explain(app, action);
+  add_calibrate(app, action);
+  std::vector<std::string> program;
+  add_launch(app, action, program);
   if (const int code = check_command(app, argc, argv); code != ok) return code;
+  program = split_off_program(app, argc, argv);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {

@@ -18,7 +18,7 @@
 
 namespace hocket {
 
-class Group {
+class RankGroup {
  public:
   // "world", or what the ranks are: "ranks:0-3", "ranks:1-7/2" (every second), "ranks:0,3,9".
   const std::string& name() const { return name_; }
@@ -30,7 +30,7 @@ class Group {
 
  private:
   friend class GroupTable;
-  Group(std::string name, Ranks ranks, std::int32_t place);
+  RankGroup(std::string name, Ranks ranks, std::int32_t place);
   std::string name_;
   Ranks ranks_;
   std::int32_t place_;

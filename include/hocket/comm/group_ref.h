@@ -15,8 +15,8 @@
 
 namespace hocket {
 
-class Group;
-using GroupHandle = std::shared_ptr<const Group>;
+class RankGroup;
+using GroupHandle = std::shared_ptr<const RankGroup>;
 
 // Many groups side by side, of equal length: each rank is in the row that contains it.
 using Rows = std::vector<Ranks>;

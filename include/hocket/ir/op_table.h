@@ -147,7 +147,7 @@ class Call {
 using Outputs = std::vector<InferredType>;
 using ShapeFunction = Result<Outputs> (*)(const Call& call);
 
-struct Work {
+struct OpWork {
   double flops = 0;
   Bytes read;
   Bytes written;
@@ -192,7 +192,7 @@ class OpTable {
 
 // FLOPs and bytes of a call by its row: a view, a getitem or a wait moves nothing; anything else reads its tensor
 // arguments once and writes its results once.
-Result<Work> work_of(const OpSpec& spec, const Call& call, std::span<const TypeView> outputs);
+Result<OpWork> work_of(const OpSpec& spec, const Call& call, std::span<const TypeView> outputs);
 
 Bytes tensor_bytes(const TypeView& type);  // elements · element size; symbolic sizes count as 0
 std::optional<Dim> extent_bytes(const TypeView& type,

@@ -1,0 +1,82 @@
+# Ranks on several hosts: a plugin for each MPI library that is there (libhocket_mpi_openmpi.so, libhocket_mpi_mpich.so), from one
+# source. hocket_core loads the one of the launcher when a program starts; it needs neither to be built nor to run on one host.
+
+option(HOCKET_OPEN_MPI "Build the plugin for Open MPI, if its headers are there" ON)
+option(HOCKET_MPICH "Build the plugin for MPICH, if its headers are there" ON)
+
+target_link_libraries(hocket_core PRIVATE ${CMAKE_DL_LIBS})
+set(mpi_folder "${PROJECT_BINARY_DIR}") # where the plugins are in the build
+
+# Folders and libraries as the compiler wrapper names them, into <name>_INCLUDES and <name>_LIBRARIES; both empty without it.
+function(hocket_find_mpi name wrapper)
+  find_program(HOCKET_${name}_WRAPPER ${wrapper})
+  mark_as_advanced(HOCKET_${name}_WRAPPER)
+  set(words)
+  if(HOCKET_${name}_WRAPPER)
+    execute_process(COMMAND "${HOCKET_${name}_WRAPPER}" -show OUTPUT_VARIABLE shown OUTPUT_STRIP_TRAILING_WHITESPACE)
+    separate_arguments(words UNIX_COMMAND "${shown}")
+  endif()
+  set(folders "${words}")
+  list(FILTER folders INCLUDE REGEX "^-I")
+  list(TRANSFORM folders REPLACE "^-I" "")
+  list(FILTER words INCLUDE REGEX "^-[Ll]")
+  find_path(HOCKET_${name}_HEADERS mpi.h PATHS ${folders} NO_DEFAULT_PATH)
+  mark_as_advanced(HOCKET_${name}_HEADERS)
+  if(HOCKET_${name}_HEADERS)
+    set(${name}_INCLUDES "${folders}" PARENT_SCOPE)
+    set(${name}_LIBRARIES "${words}" PARENT_SCOPE)
+  else()
+    message(STATUS "no headers of ${wrapper}: hocket is built without its plugin")
+  endif()
+endfunction()
+
+function(hocket_mpi_plugin name includes libraries package)
+  set(plugin hocket_mpi_${name})
+  add_library(${plugin} MODULE "${PROJECT_SOURCE_DIR}/src/comm/mpi/mpi_plugin.cpp")
+  hocket_own_code(${plugin})
+  target_include_directories(${plugin} SYSTEM PRIVATE ${includes})
+  target_compile_definitions(${plugin} PRIVATE HOCKET_MPI_PACKAGE="${package}")
+  target_link_libraries(${plugin} PRIVATE ${libraries})
+  set_target_properties(${plugin} PROPERTIES
+    CXX_VISIBILITY_PRESET hidden
+    LIBRARY_OUTPUT_DIRECTORY "${mpi_folder}")
+  add_dependencies(hocket_core ${plugin}) # whoever builds the library has the plugin beside it
+  if(HOCKET_INSTALL)
+    install(TARGETS ${plugin} LIBRARY DESTINATION "${CMAKE_INSTALL_LIBDIR}")
+  endif()
+endfunction()
+
+if(HOCKET_OPEN_MPI)
+  hocket_find_mpi(OPEN_MPI mpicc.openmpi)
+  if(OPEN_MPI_LIBRARIES)
+    hocket_mpi_plugin(openmpi "${OPEN_MPI_INCLUDES}" "${OPEN_MPI_LIBRARIES}" libopenmpi-dev)
+  endif()
+endif()
+if(HOCKET_MPICH)
+  hocket_find_mpi(MPICH mpicc.mpich)
+  if(MPICH_LIBRARIES)
+    hocket_mpi_plugin(mpich "${MPICH_INCLUDES}" "${MPICH_LIBRARIES}" libmpich-dev)
+  endif()
+endif()
+
+if(TARGET hosts_test)
+  target_compile_definitions(hosts_test PRIVATE HOCKET_MPI_FOLDER="${mpi_folder}")
+endif()
+
+# build/bench/hosts_bench [ROUNDS]
+if(HOCKET_BENCHMARKS AND OPEN_MPI_LIBRARIES)
+  set(hosts_folder "${PROJECT_SOURCE_DIR}/bench/hosts")
+  add_executable(hosts_all_reduce "${hosts_folder}/hosts_all_reduce.cpp")
+  target_include_directories(hosts_all_reduce SYSTEM PRIVATE ${OPEN_MPI_INCLUDES})
+  target_compile_definitions(hosts_all_reduce PRIVATE OMPI_SKIP_MPICXX)
+  target_link_libraries(hosts_all_reduce PRIVATE hocket_core ${OPEN_MPI_LIBRARIES})
+  add_executable(hosts_bench "${hosts_folder}/hosts_bench.cpp" "${PROJECT_SOURCE_DIR}/tests/support/namespaces.cpp")
+  target_include_directories(hosts_bench PRIVATE "${PROJECT_SOURCE_DIR}/tests")
+  target_compile_definitions(hosts_bench PRIVATE HOCKET_MPI_FOLDER="${mpi_folder}")
+  target_link_libraries(hosts_bench PRIVATE fmt::fmt)
+  foreach(program hosts_all_reduce hosts_bench)
+    hocket_own_code(${program})
+    set_target_properties(${program} PROPERTIES RUNTIME_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/bench")
+    add_dependencies(benchmarks ${program})
+  endforeach()
+endif()

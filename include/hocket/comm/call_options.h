@@ -1,0 +1,35 @@
+// What a caller may say about one collective beyond what is communicated.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <optional>
+#include <source_location>
+#include <string_view>
+
+namespace hocket {
+
+// All algorithms give the same bits. docs/comm.md has their steps and bytes.
+enum class CollectiveAlgorithm : std::uint8_t {
+  automatic,  // by size, number of ranks and what hocket calibrate found
+  one_shot,   // everyone copies its input in, and reads the inputs of all
+  two_shot,   // everyone reduces one part, and reads the parts of the others
+  symmetric,  // no copy: reads and writes the peers' buffers, which lie in symmetric memory
+};
+
+std::string_view name_of(CollectiveAlgorithm algorithm);
+
+struct CallOptions {
+  // The call returns when it is complete: no thread changes, the least latency. Calls of the group that were made before
+  // are completed first.
+  bool blocking = false;
+  // For tests and measurements; a call that it can't serve is an error.
+  CollectiveAlgorithm algorithm = CollectiveAlgorithm::automatic;
+  std::int64_t block = 0;  // bytes that are handed over at a time; 0: as the algorithm likes it
+  double factor = 1.0;     // of premul_sum, the same on all ranks
+  std::optional<std::chrono::milliseconds> timeout = std::nullopt;  // the world's, if absent
+  // Who calls, for error messages; not compared between ranks.
+  std::source_location site = std::source_location::current();
+};
+
+}  // namespace hocket

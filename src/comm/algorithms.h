@@ -1,0 +1,41 @@
+// Collectives as rounds between ranks of one host. docs/comm.md has the steps, bytes and synchronisations of each.
+//
+// In the first round of each everyone waits for everyone, so that a rank which made another call is noticed before a result is
+// written.
+#pragma once
+
+#include "comm/rounds.h"
+#include "comm/symmetric_heap.h"
+
+namespace hocket {
+
+// How a call is cut: bytes for each round, and whether results go past the cache.
+struct Cut {
+  std::int64_t block = 0;
+  bool streaming = false;
+};
+
+Status meet(Rounds& rounds);  // barrier
+
+Status one_shot_all_reduce(Rounds& rounds, const GroupCall& call, Cut cut);
+Status two_shot_all_reduce(Rounds& rounds, const GroupCall& call, Cut cut);
+Status copying_all_gather(Rounds& rounds, const GroupCall& call, Cut cut);
+Status copying_reduce_scatter(Rounds& rounds, const GroupCall& call, Cut cut);
+Status copying_all_to_all(Rounds& rounds, const GroupCall& call, Cut cut);
+Status copying_broadcast(Rounds& rounds, const GroupCall& call, Cut cut);
+
+// The buffers of all ranks that a call works on in place.
+struct SharedBuffers {
+  std::span<std::byte* const> input;  // by place
+  std::span<std::byte* const> output;
+};
+
+// These run after a round in which everyone has said where its buffers are, and end with one in which everyone says that it
+// is done.
+Status fused_all_reduce(Rounds& rounds, const GroupCall& call, const SharedBuffers& buffers);
+Status pushing_all_gather(Rounds& rounds, const GroupCall& call, const SharedBuffers& buffers, Cut cut);
+Status pulling_reduce_scatter(Rounds& rounds, const GroupCall& call, const SharedBuffers& buffers);
+Status pushing_all_to_all(Rounds& rounds, const GroupCall& call, const SharedBuffers& buffers, Cut cut);
+Status pushing_broadcast(Rounds& rounds, const GroupCall& call, const SharedBuffers& buffers, Cut cut);
+
+}  // namespace hocket

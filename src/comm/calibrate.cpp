@@ -1,0 +1,251 @@
+// Ways to do the same are compared in turns, A B B A, so that a change of the machine's speed meets both; the median of the paired
+// ratios decides. What wins is measured once more before it replaces a default: of many candidates one always looks good.
+#include "comm/calibrate.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include "comm/calibrate_choice.h"
+#include "comm/calibrate_ranks.h"
+#include "hocket/base/units.h"
+
+namespace hocket {
+
+namespace {
+
+using Clock = std::chrono::steady_clock;
+using Sizes = std::vector<std::int64_t>;
+
+constexpr std::int64_t KiB = 1024;
+constexpr std::int64_t MiB = 1024 * KiB;
+constexpr int comparisons = 46;  // of one calibration, the second looks included
+constexpr int least_pairs = 3;
+constexpr int most_pairs = 101;
+constexpr double longest_sample = 500e-6;  // seconds; shorter communications are repeated up to this
+constexpr int most_repeats = 64;
+
+// Which calls a threshold is about.
+struct Shape {
+  Operator op = Operator::all_reduce;
+  bool in_place = true;
+  bool into_symmetric_memory = false;
+};
+
+std::string text_of(std::int64_t bytes) { return bytes == Tuning::always ? "never" : to_string(Bytes(bytes)); }
+
+class Calibrator {
+ public:
+  Calibrator(CalibrationRanks& ranks, std::int32_t count, double seconds)
+      : ranks_(ranks), defaults_(Tuning::for_ranks(count)), tuning_(defaults_), budget_(seconds / comparisons) {}
+
+  Status block();
+  Status whole_until();
+  Status one_shot_until();
+  Status streaming_from();
+  Status pushing_streams_from();
+
+  const Tuning& tuning() const { return tuning_; }
+  std::vector<TunedChoice> choices;
+
+ private:
+  using Set = std::function<void(Tuning&, std::int64_t size, bool other_way)>;
+  // A threshold between two ways, as calls of these shapes see it.
+  struct Question {
+    std::string name;
+    std::int64_t Tuning::*field;
+    bool until;  // the one way up to the threshold; else below it
+    Sizes sizes;
+    std::vector<Shape> shapes;
+    Set set;
+    std::string one_way;
+    std::string other_way;
+  };
+
+  Result<double> ratio(const Shape& shape, std::int64_t bytes, const Tuning& a, const Tuning& b);
+  Result<double> ratio(const Question& question, std::int64_t size);
+  Result<double> ratio_of_block(std::int64_t block);
+  Status answer(const Question& question);
+
+  CalibrationRanks& ranks_;
+  Tuning defaults_;
+  Tuning tuning_;
+  double budget_;
+};
+
+// The median of time with b over time with a.
+Result<double> Calibrator::ratio(const Shape& shape, std::int64_t bytes, const Tuning& a, const Tuning& b) {
+  const auto deadline = Clock::now() + std::chrono::duration<double>(budget_);
+  std::array<Trial, 2> trials;
+  for (std::size_t i = 0; i < trials.size(); ++i) {
+    trials[i] = {shape.op, bytes, shape.in_place, shape.into_symmetric_memory, false, 1, i == 0 ? a : b};
+    HOCKET_CHECK(ranks_.time(trials[i]));  // the first time touches new memory
+  }
+  HOCKET_TRY(const double once, ranks_.time(trials[0]));
+  const double sample = std::min(longest_sample, budget_ / 20);
+  const auto repeats = static_cast<std::int32_t>(std::clamp(sample / once, 1.0, double{most_repeats}));
+  for (Trial& trial : trials) trial.repeats = repeats;
+  std::vector<double> ratios;
+  while (ratios.size() < least_pairs || (ratios.size() < most_pairs && Clock::now() < deadline)) {
+    const std::size_t first = ratios.size() % 2;
+    std::array<double, 2> seconds{};
+    for (const std::size_t i : {first, 1 - first}) {
+      HOCKET_TRY(seconds[i], ranks_.time(trials[i]));
+    }
+    ratios.push_back(seconds[1] / seconds[0]);
+  }
+  return median(std::move(ratios));
+}
+
+// The other way over the one way.
+Result<double> Calibrator::ratio(const Question& question, std::int64_t size) {
+  Tuning one = tuning_;
+  Tuning other = tuning_;
+  question.set(one, size, false);
+  question.set(other, size, true);
+  std::vector<double> ratios;
+  for (const Shape& shape : question.shapes) {
+    HOCKET_TRY(ratios.emplace_back(), ratio(shape, size, one, other));
+  }
+  return geometric_mean(ratios);
+}
+
+Status Calibrator::answer(const Question& question) {
+  const std::int64_t before = tuning_.*question.field;
+  const std::size_t from = question.until ? split_until(question.sizes, before) : split_from(question.sizes, before);
+  std::vector<double> ratios;
+  for (const std::int64_t size : question.sizes) {
+    HOCKET_TRY(ratios.emplace_back(), ratio(question, size));
+  }
+  std::size_t to = choose_split(ratios, from);
+  std::vector<double> gains;  // of the second look
+  for (std::size_t i = std::min(from, to); i < std::max(from, to); ++i) {
+    HOCKET_TRY(ratios[i], ratio(question, question.sizes[i]));
+  }
+  const std::size_t wanted = to;
+  to = choose_split(ratios, from);
+  // The second look may only take back what the first has chosen.
+  if ((to > from) != (wanted > from) || to == from) to = from;
+  else to = wanted > from ? std::min(to, wanted) : std::max(to, wanted);
+  for (std::size_t i = std::min(from, to); i < std::max(from, to); ++i) {
+    gains.push_back(to > from ? 1 / ratios[i] : ratios[i]);
+  }
+  TunedChoice choice{question.name, before, before, gains.empty() ? 1 : geometric_mean(gains), "nothing gains 5 %"};
+  if (to != from) {
+    choice.after =
+        question.until ? threshold_until(question.sizes, to, before) : threshold_from(question.sizes, to, before);
+    const std::string& better = to > from ? question.one_way : question.other_way;
+    choice.why = fmt::format("{} is faster at {}", better, text_of(question.sizes[std::min(from, to)]));
+    if (gains.size() > 1) choice.why += fmt::format(" to {}", text_of(question.sizes[std::max(from, to) - 1]));
+  } else if (wanted != from) {
+    choice.why = "a gain did not show again";
+  }
+  tuning_.*question.field = choice.after;
+  choices.push_back(std::move(choice));
+  return {};
+}
+
+// Time with this block over time with the default; at least 1 if a single shape loses.
+Result<double> Calibrator::ratio_of_block(std::int64_t block) {
+  struct Use {
+    Shape shape;
+    std::int64_t bytes;
+  };
+  const std::vector<Use> uses = {
+      {{Operator::all_reduce}, MiB}, {{Operator::all_reduce}, 4 * MiB}, {{Operator::all_gather, false}, 4 * MiB}};
+  Tuning with = defaults_;
+  with.block = block;
+  std::vector<double> ratios;
+  for (const Use& use : uses) {
+    HOCKET_TRY(ratios.emplace_back(), ratio(use.shape, use.bytes, defaults_, with));
+  }
+  const bool loses = *std::max_element(ratios.begin(), ratios.end()) > 1 + least_gain;
+  return loses ? std::max(1.0, geometric_mean(ratios)) : geometric_mean(ratios);
+}
+
+Status Calibrator::block() {
+  TunedChoice choice{"block", defaults_.block, defaults_.block, 1, "nothing gains 5 %"};
+  std::int64_t best = defaults_.block;
+  double best_ratio = 1 - least_gain;
+  for (const std::int64_t block : {16 * KiB, 32 * KiB, 128 * KiB, 256 * KiB}) {
+    HOCKET_TRY(const double found, ratio_of_block(block));
+    if (found >= best_ratio) continue;
+    best = block;
+    best_ratio = found;
+  }
+  if (best != defaults_.block) {
+    HOCKET_TRY(const double again, ratio_of_block(best));
+    const bool holds = again < 1 - least_gain;
+    choice.why = holds ? "fastest of 16 KiB to 256 KiB in messages of 1 MiB and 4 MiB" : "a gain did not show again";
+    choice.after = holds ? best : defaults_.block;
+    choice.ratio = holds ? again : 1;
+  }
+  tuning_.block = choice.after;
+  choices.push_back(std::move(choice));
+  return {};
+}
+
+Status Calibrator::whole_until() {
+  return answer({"whole_until",
+                 &Tuning::whole_until,
+                 true,
+                 {32 * KiB, 64 * KiB, 128 * KiB, 256 * KiB, 512 * KiB},
+                 {{Operator::all_reduce}},
+                 [](Tuning& tuning, std::int64_t size, bool blocks) { tuning.whole_until = blocks ? 0 : size; },
+                 "one round",
+                 "blocks"});
+}
+
+Status Calibrator::one_shot_until() {
+  return answer({"one_shot_until",
+                 &Tuning::one_shot_until,
+                 true,
+                 {16 * KiB, 64 * KiB, 256 * KiB, MiB, 4 * MiB},
+                 {{Operator::all_reduce}},
+                 [](Tuning& tuning, std::int64_t, bool two) { tuning.one_shot_until = two ? 0 : Tuning::always; },
+                 "one_shot",
+                 "two_shot"});
+}
+
+Status Calibrator::streaming_from() {
+  return answer(
+      {"streaming_from",
+       &Tuning::streaming_from,
+       false,
+       {MiB, 4 * MiB, 16 * MiB, 32 * MiB},
+       {{Operator::all_reduce, false}, {Operator::all_gather, false}},
+       [](Tuning& tuning, std::int64_t, bool streams) { tuning.streaming_from = streams ? 0 : Tuning::always; },
+       "writing through the cache",
+       "writing past the cache"});
+}
+
+Status Calibrator::pushing_streams_from() {
+  return answer(
+      {"pushing_streams_from",
+       &Tuning::pushing_streams_from,
+       false,
+       {256 * KiB, MiB, 4 * MiB, 16 * MiB},
+       {{Operator::all_gather, false, true}, {Operator::broadcast, false, true}},
+       [](Tuning& tuning, std::int64_t, bool streams) { tuning.pushing_streams_from = streams ? 0 : Tuning::always; },
+       "writing through the cache",
+       "writing past the cache"});
+}
+
+}  // namespace
+
+Result<Calibration> calibrate(std::int32_t ranks, const CalibrateOptions& options) {
+  if (ranks < 2) return fail(ErrorKind::usage, "{} rank has nobody to talk to, expected 2 or more", ranks);
+  HOCKET_TRY(const std::unique_ptr<CalibrationRanks> all, CalibrationRanks::start(ranks));
+  Calibrator calibrator(*all, ranks, options.seconds);
+  using Step = Status (Calibrator::*)();
+  constexpr std::array<Step, calibration_steps> steps = {&Calibrator::block, &Calibrator::whole_until,
+                                                         &Calibrator::one_shot_until, &Calibrator::streaming_from,
+                                                         &Calibrator::pushing_streams_from};
+  for (const Step step : steps) {
+    HOCKET_CHECK((calibrator.*step)());
+    if (options.progress) options.progress();
+  }
+  return Calibration{ranks, calibrator.tuning(), std::move(calibrator.choices)};
+}
+
+}  // namespace hocket

@@ -1,0 +1,144 @@
+#include "comm/host_transport.h"
+
+#include <algorithm>
+
+#include "comm/copy.h"
+
+namespace hocket {
+
+namespace {
+
+// The larger of what a rank gives and what it gets.
+std::int64_t bytes_of(const GroupCall& call, std::int32_t ranks) {
+  const std::int64_t bytes = call.count * size_of(call.dtype);
+  switch (call.op) {
+    case Operator::all_gather:
+    case Operator::reduce_scatter:
+    case Operator::all_to_all: return bytes * ranks;
+    default: return bytes;
+  }
+}
+
+bool in_place(const GroupCall& call) { return call.parts().front().input == call.parts().front().output; }
+
+}  // namespace
+
+Status HostTransport::run(const GroupCall& call) {
+  const bool small = is_small(call);
+  rounds_->begin(call, small);
+  const Status status = small ? run_copying(call) : run_rounds(call);
+  if (status) rounds_->end();
+  return status;
+}
+
+Result<SymmetricPlace> HostTransport::allocate(const GroupCall& call) {
+  rounds_->begin(call);
+  Result<SymmetricPlace> place = heap_.allocate(call.count);
+  if (place) rounds_->end();
+  return place;
+}
+
+// What one rank gives fits beside its flag.
+bool HostTransport::is_small(const GroupCall& call) const {
+  const bool for_each = call.op == Operator::reduce_scatter || call.op == Operator::all_to_all;
+  const std::int64_t gives = call.count * size_of(call.dtype) * (for_each ? rounds_->size() : 1);
+  return gives <= Rounds::small_slot_bytes && call.input_splits.empty() &&
+         call.algorithm != CollectiveAlgorithm::two_shot && call.algorithm != CollectiveAlgorithm::symmetric &&
+         call.op != Operator::allocate;
+}
+
+Status HostTransport::run_rounds(const GroupCall& call) {
+  HOCKET_TRY(const bool done, run_shared(call));
+  return done ? Status{} : run_copying(call);
+}
+
+Cut HostTransport::cut_of(const GroupCall& call, std::int64_t whole) const {
+  Cut cut;
+  if (call.block > 0) cut.block = call.block;
+  else cut.block = whole <= tuning_.whole_until ? tuning_.whole_until : tuning_.block;
+  // At least a cache line for every rank.
+  cut.block = std::clamp<std::int64_t>(cut.block, (rounds_->size() + 1) * 2 * cache_line, Rounds::slot_bytes);
+  // Small calls have a small slot, which holds all shares in one round.
+  if (is_small(call)) cut.block = Rounds::small_slot_bytes;
+  cut.streaming = whole >= tuning_.streaming_from && !in_place(call);
+  return cut;
+}
+
+Status HostTransport::run_copying(const GroupCall& call) {
+  if (call.algorithm == CollectiveAlgorithm::two_shot && call.op != Operator::all_reduce) {
+    return fail(ErrorKind::usage, "{} can't use algorithm two_shot, which only all_reduce has", call.to_string());
+  }
+  const std::int64_t whole = bytes_of(call, rounds_->size());
+  const Cut cut = cut_of(call, whole);
+  switch (call.op) {
+    case Operator::all_reduce: {
+      const bool two =
+          call.algorithm == CollectiveAlgorithm::two_shot ||
+          (call.algorithm == CollectiveAlgorithm::automatic && !is_small(call) && whole > tuning_.one_shot_until);
+      rounds_->use(two ? CollectiveAlgorithm::two_shot : CollectiveAlgorithm::one_shot);
+      return two ? two_shot_all_reduce(*rounds_, call, cut) : one_shot_all_reduce(*rounds_, call, cut);
+    }
+    case Operator::all_gather: return copying_all_gather(*rounds_, call, cut);
+    case Operator::reduce_scatter: return copying_reduce_scatter(*rounds_, call, cut);
+    case Operator::all_to_all: return copying_all_to_all(*rounds_, call, cut);
+    case Operator::broadcast: return copying_broadcast(*rounds_, call, cut);
+    case Operator::barrier: return meet(*rounds_);
+    case Operator::allocate:
+    case Operator::send:
+    case Operator::receive: break;
+  }
+  return fail(ErrorKind::internal, "{} is not run by this transport", call.to_string());
+}
+
+Result<bool> HostTransport::run_shared(const GroupCall& call) {
+  const bool forced = call.algorithm == CollectiveAlgorithm::symmetric;
+  if (!forced && call.algorithm != CollectiveAlgorithm::automatic) return false;
+  const bool one_part = call.many.empty() && call.input_splits.empty() && call.op != Operator::barrier;
+  const bool overlapping = call.op == Operator::all_to_all && in_place(call);
+  const bool reads = call.op == Operator::all_reduce || call.op == Operator::reduce_scatter;
+  const bool writes = call.op != Operator::reduce_scatter;
+  const bool fits = one_part && !overlapping;
+  const auto input = fits && reads ? heap_.offset_of(call.first.input) : std::nullopt;
+  const auto output = fits && writes ? heap_.offset_of(call.first.output) : std::nullopt;
+  if (!fits || (reads && !input) || (writes && !output)) {
+    if (!forced) return false;
+    return fail(ErrorKind::usage,
+                "{} can't use algorithm symmetric: its buffers must be one buffer each of this group's "
+                "symmetric memory",
+                call.to_string());
+  }
+  // Never 0, and the same only for the same places.
+  const auto note = static_cast<std::uint64_t>(input.value_or(0)) * 0x9e3779b97f4a7c15ULL ^
+                    (static_cast<std::uint64_t>(output.value_or(0)) << 1 | 1U);
+  rounds_->use(CollectiveAlgorithm::symmetric);
+  HOCKET_CHECK(rounds_->open());
+  rounds_->post(note);
+  HOCKET_CHECK(rounds_->take_all());
+  if (!rounds_->notes_are(note)) {
+    rounds_->use(call.algorithm);
+    return false;
+  }
+
+  std::vector<std::byte*> inputs;
+  std::vector<std::byte*> outputs;
+  for (std::int32_t place = 0; place < rounds_->size(); ++place) {
+    if (input) inputs.push_back(heap_.at(place, *input));
+    if (output) outputs.push_back(heap_.at(place, *output));
+  }
+  const SharedBuffers buffers{inputs, outputs};
+  const std::int64_t whole = bytes_of(call, rounds_->size());
+  const Cut cut{0, whole >= tuning_.pushing_streams_from};
+  Status status;
+  switch (call.op) {
+    case Operator::all_reduce: status = fused_all_reduce(*rounds_, call, buffers); break;
+    case Operator::all_gather: status = pushing_all_gather(*rounds_, call, buffers, cut); break;
+    case Operator::reduce_scatter: status = pulling_reduce_scatter(*rounds_, call, buffers); break;
+    case Operator::all_to_all: status = pushing_all_to_all(*rounds_, call, buffers, cut); break;
+    case Operator::broadcast: status = pushing_broadcast(*rounds_, call, buffers, cut); break;
+    default: return fail(ErrorKind::internal, "{} has no algorithm symmetric", call.to_string());
+  }
+  if (!status) return fail(status.error());
+  return true;
+}
+
+}  // namespace hocket

@@ -1,0 +1,42 @@
+// Collectives of ranks that share a host, be they processes or threads of one.
+#pragma once
+
+#include <memory>
+
+#include "comm/algorithms.h"
+#include "comm/symmetric_heap.h"
+#include "comm/transport.h"
+#include "comm/tuning.h"
+
+namespace hocket {
+
+class HostTransport final : public Transport {
+ public:
+  HostTransport(std::unique_ptr<Rounds> rounds, std::string_view name, const Tuning& tuning)
+      : rounds_(std::move(rounds)), heap_(*rounds_), name_(name), tuning_(tuning) {}
+
+  std::string_view name() const override { return name_; }
+  Status run(const GroupCall& call) override;
+  Result<SymmetricPlace> allocate(const GroupCall& call) override;
+  void release(std::int64_t offset) override { heap_.release(offset); }
+  SymmetricHeap& heap() { return heap_; }
+  Rounds& rounds() { return *rounds_; }
+  const Rounds* local_rounds() const override { return rounds_.get(); }
+  // For tests and measurements; all ranks do it between the same calls.
+  void retune(const Tuning& tuning) { tuning_ = tuning; }
+
+ private:
+  Status run_rounds(const GroupCall& call);
+  // Nothing if the buffers of some rank are not in symmetric memory.
+  Result<bool> run_shared(const GroupCall& call);
+  Status run_copying(const GroupCall& call);
+  bool is_small(const GroupCall& call) const;
+  Cut cut_of(const GroupCall& call, std::int64_t bytes) const;
+
+  std::unique_ptr<Rounds> rounds_;
+  SymmetricHeap heap_;
+  std::string_view name_;
+  Tuning tuning_;
+};
+
+}  // namespace hocket

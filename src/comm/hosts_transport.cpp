@@ -1,0 +1,55 @@
+#include "comm/hosts_transport.h"
+
+#include "comm/hosts_copying.h"
+#include "comm/hosts_small.h"
+
+namespace hocket {
+
+HostsTransport::HostsTransport(std::unique_ptr<Channel> channel, std::unique_ptr<Transport> local, HostsLayout layout,
+                               HostsOptions options)
+    : channel_(std::move(channel)),
+      local_(std::move(local)),
+      layout_(std::move(layout)),
+      context_(*channel_, *local_, layout_, options),
+      greeting_(context_),
+      reduce_(context_),
+      name_(fmt::format("{} on {} hosts", local_->name(), layout_.hosts())) {}
+
+Status HostsTransport::run(const GroupCall& call) {
+  if (call.algorithm != CollectiveAlgorithm::automatic) {
+    return fail(ErrorKind::usage, "{} asks for an algorithm that works inside one host, but its group is on {} hosts",
+                call.to_string(), layout_.hosts());
+  }
+  const bool splits = !call.input_splits.empty();
+  const bool small = !splits && input_bytes(call, layout_) <= greeting_.room();
+  HOCKET_CHECK(greeting_.greet(call, small ? packed_input(call, layout_) : std::vector<std::byte>()));
+  // The root of a broadcast has the input, the others have none: all go by the size that all know.
+  const bool all_small = call.op == Operator::broadcast ? call.count * size_of(call.dtype) <= greeting_.room() : small;
+  if (!all_small) return run_greeted(call);
+  finish_small(call, layout_, greeting_);
+  return {};
+}
+
+Status HostsTransport::run_greeted(const GroupCall& call) {
+  switch (call.op) {
+    case Operator::all_reduce:
+    case Operator::reduce_scatter: return reduce_.run(call);
+    case Operator::all_gather: return hosts_all_gather(context_, call);
+    case Operator::broadcast: return hosts_broadcast(context_, call);
+    case Operator::all_to_all: return hosts_all_to_all(context_, greeting_, call);
+    default: break;
+  }
+  return fail(ErrorKind::internal, "{} is no collective between hosts", call.to_string());
+}
+
+Result<SymmetricPlace> HostsTransport::allocate(const GroupCall& call) {
+  HOCKET_CHECK(greeting_.greet(call, {}));
+  HOCKET_TRY(const SymmetricPlace own, local_->allocate(call));
+  SymmetricPlace place{own.offset, std::vector<std::byte*>(static_cast<std::size_t>(layout_.size()), nullptr)};
+  for (std::size_t i = 0; i < own.parts.size(); ++i) {
+    place.parts[static_cast<std::size_t>(layout_.locals()[i])] = own.parts[i];
+  }
+  return place;
+}
+
+}  // namespace hocket

@@ -1,0 +1,40 @@
+// Collectives of a group whose ranks are on several hosts: inside a host by its own transport, between hosts over a channel.
+//
+//   HOCKET_TRY(std::unique_ptr<Channel> channel, wire.channel(group.ranks(), deadline));
+//   HostsTransport transport(std::move(channel), std::move(local), HostsLayout(hosts, group.place()));
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "comm/hosts_greeting.h"
+#include "comm/hosts_reduce.h"
+
+namespace hocket {
+
+class HostsTransport final : public Transport {
+ public:
+  // `channel` is of all ranks of the group, `local` of those on this host in the same order.
+  HostsTransport(std::unique_ptr<Channel> channel, std::unique_ptr<Transport> local, HostsLayout layout,
+                 HostsOptions options = {});
+
+  std::string_view name() const override { return name_; }
+  Status run(const GroupCall& call) override;
+  // Each host has an offset of its own.
+  Result<SymmetricPlace> allocate(const GroupCall& call) override;
+  void release(std::int64_t offset) override { local_->release(offset); }
+  const Rounds* local_rounds() const override { return local_->local_rounds(); }
+
+ private:
+  Status run_greeted(const GroupCall& call);
+
+  std::unique_ptr<Channel> channel_;
+  std::unique_ptr<Transport> local_;
+  HostsLayout layout_;
+  HostsContext context_;
+  Greeting greeting_;
+  HostsReduce reduce_;
+  std::string name_;
+};
+
+}  // namespace hocket

@@ -1,0 +1,78 @@
+#include "comm/neighbourhood.h"
+
+#include <numeric>
+
+#include "comm/rendezvous.h"
+
+namespace hocket {
+
+namespace {
+
+Ranks ranks_up_to(std::int32_t size) {
+  Ranks ranks(static_cast<std::size_t>(size));
+  std::iota(ranks.begin(), ranks.end(), 0);
+  return ranks;
+}
+
+Result<MeetingPlace> place_for(const LaunchInfo& launch, const LaunchVariables& variables) {
+  if (launch.launcher == Launcher::alone) return MeetingPlace::random();
+  return meeting_place(launch, variables);
+}
+
+Result<Neighbourhood> meet_on_one_host(const MeetingPlace& place, std::int32_t rank, std::int32_t size, Sharing sharing,
+                                       Deadline deadline) {
+  HOCKET_TRY(HostLink link, HostLink::meet(place, rank, size, deadline));
+  Neighbourhood all;
+  HOCKET_TRY(all.host, Host::create(std::move(link), ranks_up_to(size), sharing, deadline));
+  all.host_of.resize(static_cast<std::size_t>(size));
+  all.index_of = ranks_up_to(size);
+  return all;
+}
+
+// The lowest rank of each host thinks of a place and tells the others.
+Result<MeetingPlace> agree_on_place(Wire& wire, const Ranks& here, Deadline deadline) {
+  HOCKET_TRY(const MeetingPlace mine, MeetingPlace::random());
+  HOCKET_TRY(const std::vector<std::string> all, wire.exchange(to_variable(mine), deadline));
+  return from_variable(all[static_cast<std::size_t>(here.front())]);
+}
+
+Result<Neighbourhood> meet_on_hosts(const LaunchInfo& launch, Deadline deadline) {
+  Neighbourhood all;
+  HOCKET_TRY(all.wire, open_wire(launch, {}, deadline));
+  Ranks here;
+  std::int32_t index = 0;
+  std::vector<std::int32_t> counts(static_cast<std::size_t>(launch.world_size));
+  const std::int32_t own_host = all.wire->host_of(launch.rank);
+  for (std::int32_t rank = 0; rank < launch.world_size; ++rank) {
+    const std::int32_t host = all.wire->host_of(rank);
+    all.host_of.push_back(host);
+    all.index_of.push_back(counts[static_cast<std::size_t>(host)]++);
+    if (host == own_host) here.push_back(rank);
+    if (rank == launch.rank) index = all.index_of.back();
+  }
+  HOCKET_TRY(const MeetingPlace place, agree_on_place(*all.wire, here, deadline));
+  HOCKET_TRY(HostLink link, HostLink::meet(place, index, static_cast<std::int32_t>(here.size()), deadline));
+  HOCKET_TRY(all.host, Host::create(std::move(link), std::move(here), Sharing::processes, deadline));
+  return all;
+}
+
+}  // namespace
+
+bool Neighbourhood::is_here(std::int32_t rank) const {
+  const std::int32_t own = host->world_rank(host->self());
+  return host_of[static_cast<std::size_t>(rank)] == host_of[static_cast<std::size_t>(own)];
+}
+
+Result<Neighbourhood> meet_neighbours(const LaunchInfo& launch, const LaunchVariables& variables, Deadline deadline) {
+  HOCKET_TRY(const bool alone, on_one_host(launch));
+  if (!alone) return meet_on_hosts(launch, deadline);
+  HOCKET_TRY(const MeetingPlace place, place_for(launch, variables));
+  return meet_on_one_host(place, launch.rank, launch.world_size, Sharing::processes, deadline);
+}
+
+Result<Neighbourhood> meet_threads(const MeetingPlace& place, std::int32_t rank, std::int32_t count,
+                                   Deadline deadline) {
+  return meet_on_one_host(place, rank, count, Sharing::threads, deadline);
+}
+
+}  // namespace hocket

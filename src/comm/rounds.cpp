@@ -1,0 +1,178 @@
+#include "comm/rounds.h"
+
+#include <algorithm>
+#include <cstring>
+#include <thread>
+
+namespace hocket {
+
+namespace {
+
+constexpr auto longest_sleep = std::chrono::milliseconds(20);  // between two looks whether the others live
+constexpr auto longest_wait_for_a_record = std::chrono::seconds(1);
+constexpr std::int64_t slots_alignment = 4096;
+
+std::int64_t rounded_up(std::int64_t bytes, std::int64_t multiple) {
+  return (bytes + multiple - 1) / multiple * multiple;
+}
+
+}  // namespace
+
+Rounds::Rounds(std::shared_ptr<Host> host, std::vector<std::int32_t> members)
+    : host_(std::move(host)), members_(std::move(members)) {}
+
+Result<std::unique_ptr<Rounds>> Rounds::create(std::shared_ptr<Host> host, const Digest& name,
+                                               std::vector<std::int32_t> members, Deadline deadline) {
+  std::unique_ptr<Rounds> rounds(new Rounds(std::move(host), std::move(members)));
+  const std::int64_t slots_at = rounded_up(sizeof(Control), slots_alignment);
+  HOCKET_TRY(rounds->offset_, rounds->host_->memory().allocate(Bytes(slots_at + turns * slot_bytes)));
+  const std::int32_t self = rounds->host_->self();
+  HOCKET_CHECK(rounds->host_->publish(name, rounds->offset_));
+  for (std::int32_t place = 0; place < rounds->size(); ++place) {
+    if (rounds->member(place) == self) rounds->place_ = place;
+    HOCKET_TRY(const std::int64_t offset, rounds->host_->find(name, rounds->member(place), deadline));
+    std::byte* control = rounds->at(place, offset);
+    rounds->controls_.push_back(reinterpret_cast<Control*>(control));
+    rounds->slots_.push_back(control + slots_at);
+  }
+  return rounds;
+}
+
+Rounds::~Rounds() = default;  // the control block stays: others may still read it
+
+const FlightRing& Rounds::flight_of(std::int32_t place) const { return control_of(place).flight; }
+
+void Rounds::begin(const GroupCall& call, bool small) {
+  call_ = &call;
+  small_ = small;
+  fingerprint_ = call.fingerprint();
+  is_recorded_ = false;
+  used_ = call.algorithm;
+}
+
+void Rounds::end() {
+  control_of(place_).flight.finish(call_->number);
+  call_ = nullptr;
+}
+
+// A rank that only writes, and takes nothing, has to look whether the others still read.
+Status Rounds::wait_for_slot() {
+  const std::uint32_t needed = Turn::seen_before(round_);
+  for (std::int32_t place = 0; place < size(); ++place) {
+    if (place != place_) HOCKET_CHECK(wait(place, needed));
+  }
+  seen_by_all_ = needed;
+  return {};
+}
+
+void Rounds::post(std::uint64_t note) {
+  Line& line = line_of(place_);
+  // All at once: the readers look at this line all the time, and take it away as soon as something has changed.
+  if (small_) std::memcpy(line.small, draft_, sizeof line.small);
+  line.fingerprint = fingerprint_;
+  line.note = note;
+  raise(line.flag, round_);
+  // Only now, while the others' flags are on their way.
+  if (!is_recorded_) control_of(place_).flight.begin(*call_, used_);
+  is_recorded_ = true;
+}
+
+tl::unexpected<Error> Rounds::called_something_else(std::int32_t place) {
+  Error error = mismatch(place);
+  fail_all(error);
+  return fail(std::move(error));
+}
+
+bool Rounds::notes_are(std::uint64_t note) const {
+  // Not what this rank wrote itself: a line that another one has read may have moved into its cache.
+  for (std::int32_t place = 0; place < size(); ++place) {
+    if (place != place_ && note_of(place) != note) return false;
+  }
+  return true;
+}
+
+Status Rounds::wait(std::int32_t place, std::uint32_t round) {
+  if (spin_until_raised(line_of(place, round).flag, round, host_->policy())) return {};
+  return wait_long(place, round);
+}
+
+Status Rounds::wait_long(std::int32_t place, std::uint32_t round) {
+  Flag& flag = line_of(place, round).flag;
+  const Deadline deadline = call_->deadline();
+  for (;;) {
+    // Who has ended may have raised the flag before, so that is looked at last.
+    const Status peers = check_peers();
+    if (raised(flag, round)) return {};
+    if (!peers) {
+      fail_all(peers.error());
+      return peers;
+    }
+    const auto left = deadline - std::chrono::steady_clock::now();
+    if (left.count() <= 0) {
+      Error error = late(place);
+      fail_all(error);
+      return fail(std::move(error));
+    }
+    sleep_until_raised(flag, round, std::min<std::chrono::nanoseconds>(left, longest_sleep));
+  }
+}
+
+// A failure that another rank has found out comes first: it knows the cause, and may have ended because of it.
+Status Rounds::check_peers() const {
+  if (const auto reason = failure()) return fail(ErrorKind::peer, "{}", *reason);
+  return host_->check(members_);
+}
+
+std::optional<std::string> Rounds::failure() const {
+  for (const Control* control : controls_) {
+    if (control->failed.load(std::memory_order_acquire) == 2) return control->reason;
+  }
+  return std::nullopt;
+}
+
+void Rounds::fail_all(const Error& error) {
+  Control& control = control_of(place_);
+  std::uint32_t expected = 0;
+  if (!control.failed.compare_exchange_strong(expected, 1)) return;  // the first reason stays
+  std::strncpy(control.reason, error.message.c_str(), sizeof control.reason - 1);
+  control.failed.store(2, std::memory_order_release);
+  for (Line& line : control.lines) wake(line.flag);
+}
+
+Error Rounds::late(std::int32_t place) const {
+  const FlightRing& flight = flight_of(place);
+  const std::uint64_t begun = flight.begun();
+  const std::uint64_t finished = flight.finished();
+  std::string last = finished == 0 ? "nothing" : flight.describe(finished);
+  if (begun != finished) last += fmt::format(" and is in {}", flight.describe(begun));
+  return {ErrorKind::peer,
+          fmt::format("rank {} (pid {}) is alive but did not come within {} ms to {}, which rank {} waits for: it last "
+                      "finished {}",
+                      world_rank(place), host_->pid(member(place)), call_->timeout.count(), call_->to_string(),
+                      world_rank(place_), last),
+          ""};
+}
+
+// As that place has recorded the call of this number.
+std::string Rounds::call_of(std::int32_t place) const {
+  const FlightRing& flight = flight_of(place);
+  // Others record a call right after they have raised their flag, unless they lose their core or die in between.
+  const Deadline soon = std::chrono::steady_clock::now() + longest_wait_for_a_record;
+  while (flight.begun() < call_->number && host_->check({&members_[static_cast<std::size_t>(place)], 1}) &&
+         std::chrono::steady_clock::now() < soon) {
+    std::this_thread::yield();
+  }
+  return flight.begun() < call_->number ? "another call" : flight.describe(call_->number);
+}
+
+Error Rounds::mismatch(std::int32_t place) const {
+  // The lower rank first, so that both sides say the same.
+  const std::int32_t low = std::min(place, place_);
+  const std::int32_t high = std::max(place, place_);
+  return {ErrorKind::peer,
+          fmt::format("ranks made different calls: rank {} made {}, rank {} made {}", world_rank(low), call_of(low),
+                      world_rank(high), call_of(high)),
+          ""};
+}
+
+}  // namespace hocket

@@ -1,0 +1,91 @@
+// Collectives on buffers in symmetric memory, which all ranks of the host can see: nothing is copied in.
+#include <algorithm>
+#include <cstring>
+
+#include "comm/algorithms.h"
+#include "comm/copy.h"
+#include "comm/reduce.h"
+
+namespace hocket {
+
+namespace {
+
+// Stays in the first-level cache until it is written to all.
+constexpr std::int64_t fused_block = 8192;
+
+// The elements [first, second) that a place works on, in whole cache lines.
+std::pair<std::int64_t, std::int64_t> share_of(std::int32_t place, std::int32_t ranks, std::int64_t count,
+                                               std::int64_t size) {
+  const std::int64_t line = cache_line / size;
+  const std::int64_t lines = (count + line - 1) / line;
+  const auto start = [&](std::int64_t i) { return std::min(lines * i / ranks * line, count); };
+  return {start(place), start(place + 1)};
+}
+
+}  // namespace
+
+Status fused_all_reduce(Rounds& rounds, const GroupCall& call, const SharedBuffers& buffers) {
+  const std::int64_t size = size_of(call.dtype);
+  const Reduction reduction{call.dtype, call.reduce, call.factor, rounds.size()};
+  SourceList sources(rounds.size());
+  const auto [begin, end] = share_of(rounds.place(), rounds.size(), call.count, size);
+  const std::int64_t step = fused_block / size;
+  for (std::int64_t first = begin; first < end; first += step) {
+    const std::int64_t count = std::min(step, end - first);
+    for (std::int32_t place = 0; place < rounds.size(); ++place) {
+      sources[place] = buffers.input[static_cast<std::size_t>(place)] + first * size;
+    }
+    std::byte* const mine = buffers.output[static_cast<std::size_t>(rounds.place())] + first * size;
+    reduce(reduction, sources.span(), mine, count);
+    for (std::int32_t i = 1; i < rounds.size(); ++i) {
+      const auto place = static_cast<std::size_t>((rounds.place() + i) % rounds.size());
+      std::memcpy(buffers.output[place] + first * size, mine, bytes(count * size));
+    }
+  }
+  return meet(rounds);
+}
+
+Status pushing_all_gather(Rounds& rounds, const GroupCall& call, const SharedBuffers& buffers, Cut cut) {
+  const std::int64_t share = call.count * size_of(call.dtype);
+  const auto* const input = static_cast<const std::byte*>(call.first.input);
+  for (std::int32_t i = 0; i < rounds.size(); ++i) {
+    const auto place = static_cast<std::size_t>((rounds.place() + i) % rounds.size());
+    std::byte* const to = buffers.output[place] + rounds.place() * share;
+    if (to != input && share > 0) copy(input, to, share, cut.streaming);
+  }
+  return meet(rounds);
+}
+
+Status pulling_reduce_scatter(Rounds& rounds, const GroupCall& call, const SharedBuffers& buffers) {
+  const std::int64_t share = call.count * size_of(call.dtype);
+  SourceList sources(rounds.size());
+  for (std::int32_t place = 0; place < rounds.size(); ++place) {
+    sources[place] = buffers.input[static_cast<std::size_t>(place)] + rounds.place() * share;
+  }
+  reduce({call.dtype, call.reduce, call.factor, rounds.size()}, sources.span(),
+         static_cast<std::byte*>(call.first.output), call.count);
+  return meet(rounds);
+}
+
+Status pushing_all_to_all(Rounds& rounds, const GroupCall& call, const SharedBuffers& buffers, Cut cut) {
+  const std::int64_t share = call.count * size_of(call.dtype);
+  const auto* const input = static_cast<const std::byte*>(call.first.input);
+  for (std::int32_t i = 0; i < rounds.size(); ++i) {
+    const std::int32_t place = (rounds.place() + i) % rounds.size();
+    std::byte* const to = buffers.output[static_cast<std::size_t>(place)] + rounds.place() * share;
+    if (share > 0) copy(input + place * share, to, share, cut.streaming);
+  }
+  return meet(rounds);
+}
+
+Status pushing_broadcast(Rounds& rounds, const GroupCall& call, const SharedBuffers& buffers, Cut cut) {
+  const std::int64_t whole = call.count * size_of(call.dtype);
+  const auto* const input = static_cast<const std::byte*>(call.first.input);
+  for (std::int32_t i = 0; rounds.place() == call.root && i < rounds.size(); ++i) {
+    std::byte* const to = buffers.output[static_cast<std::size_t>((rounds.place() + i) % rounds.size())];
+    if (to != input && whole > 0) copy(input, to, whole, cut.streaming);
+  }
+  return meet(rounds);
+}
+
+}  // namespace hocket

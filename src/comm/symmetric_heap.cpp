@@ -1,0 +1,132 @@
+#include "comm/symmetric_heap.h"
+
+#include <sys/mman.h>
+
+#include <algorithm>
+#include <bit>
+#include <cstring>
+
+namespace hocket {
+
+namespace {
+
+constexpr std::int64_t smallest_chunk = std::int64_t{1} << 20;
+
+std::uint64_t after(std::uint64_t history, std::int64_t what) {
+  return std::rotl((history ^ static_cast<std::uint64_t>(what)) * 0x9e3779b97f4a7c15ULL, 31);
+}
+
+// Where the kernel can: huge pages need fewer faults and fewer entries of the address cache. Only whole ones, and only now, when
+// nobody has touched the memory; a refusal leaves ordinary pages.
+void use_huge_pages(std::byte* begin, std::int64_t bytes) {
+#ifndef MADV_POPULATE_WRITE
+  constexpr int MADV_POPULATE_WRITE = 23;
+#endif
+#ifndef MADV_COLLAPSE
+  constexpr int MADV_COLLAPSE = 25;
+#endif
+  const auto whole = static_cast<std::size_t>(bytes / huge_page * huge_page);
+  if (whole == 0 || reinterpret_cast<std::uintptr_t>(begin) % huge_page != 0) return;
+  if (madvise(begin, whole, MADV_POPULATE_WRITE) == 0) madvise(begin, whole, MADV_COLLAPSE);
+}
+
+}  // namespace
+
+SymmetricHeap::~SymmetricHeap() {
+  for (const Chunk& chunk : chunks_) {
+    rounds_->host().memory().release(chunk.bases[static_cast<std::size_t>(rounds_->place())]);
+  }
+}
+
+Result<SymmetricPlace> SymmetricHeap::allocate(std::int64_t bytes) {
+  const std::lock_guard lock(mutex_);
+  HOCKET_CHECK(rounds_->open());
+  rounds_->post(history_ | 1U);
+  HOCKET_CHECK(rounds_->take_all());
+  if (!rounds_->notes_are(history_ | 1U)) {
+    Error error{ErrorKind::peer,
+                "ranks have released different symmetric buffers, or in another order: they must let go of the same "
+                "ones before each allocation",
+                ""};
+    rounds_->fail_all(error);
+    return fail(std::move(error));
+  }
+  for (Chunk& chunk : chunks_) {
+    const auto inside = chunk.places.take(bytes);
+    if (!inside) continue;
+    history_ = after(history_, chunk.start + *inside);
+    return place_in(chunk, *inside);
+  }
+  return grow_and_take(bytes);
+}
+
+Result<SymmetricPlace> SymmetricHeap::grow_and_take(std::int64_t bytes) {
+  const std::int64_t start = chunks_.empty() ? 0 : chunks_.back().start + chunks_.back().places.size();
+  const std::int64_t needed = std::max(bytes, std::max(smallest_chunk, std::min(start, smallest_chunk * 64)));
+  const std::int64_t size = (needed + smallest_chunk - 1) / smallest_chunk * smallest_chunk;
+  HOCKET_TRY(std::byte * slot, rounds_->open());
+  const Result<std::int64_t> base = rounds_->host().memory().allocate(Bytes(size));
+  const std::int64_t mine = base ? *base : -1;
+  if (base) use_huge_pages(rounds_->at(rounds_->place(), mine), size);
+  std::memcpy(slot, &mine, sizeof mine);
+  rounds_->post();
+  HOCKET_CHECK(rounds_->take_all());
+  Chunk chunk;
+  chunk.start = start;
+  chunk.places.grow(size);
+  for (std::int32_t place = 0; place < rounds_->size(); ++place) {
+    std::int64_t theirs = 0;
+    std::memcpy(&theirs, rounds_->slot_of(place), sizeof theirs);
+    if (theirs < 0) {
+      if (base) rounds_->host().memory().release(mine);
+      return fail(ErrorKind::system, "rank {} has no place for {} of symmetric memory", rounds_->world_rank(place),
+                  to_string(Bytes(size)));
+    }
+    chunk.bases.push_back(theirs);
+  }
+  chunks_.push_back(std::move(chunk));
+  const auto inside = chunks_.back().places.take(bytes);
+  if (!inside) return fail(ErrorKind::internal, "a chunk of {} bytes has no room for {}", size, bytes);
+  history_ = after(history_, start + *inside);
+  return place_in(chunks_.back(), *inside);
+}
+
+SymmetricPlace SymmetricHeap::place_in(Chunk& chunk, std::int64_t inside) const {
+  SymmetricPlace place{chunk.start + inside, {}};
+  for (std::int32_t i = 0; i < rounds_->size(); ++i) {
+    place.parts.push_back(rounds_->at(i, chunk.bases[static_cast<std::size_t>(i)] + inside));
+  }
+  return place;
+}
+
+void SymmetricHeap::release(std::int64_t offset) {
+  const std::lock_guard lock(mutex_);
+  Chunk& chunk = const_cast<Chunk&>(chunk_of(offset));
+  chunk.places.give_back(offset - chunk.start);
+  history_ = after(history_, ~offset);
+}
+
+const SymmetricHeap::Chunk& SymmetricHeap::chunk_of(std::int64_t offset) const {
+  const auto behind = std::upper_bound(chunks_.begin(), chunks_.end(), offset,
+                                       [](std::int64_t value, const Chunk& chunk) { return value < chunk.start; });
+  return *std::prev(behind);
+}
+
+std::optional<std::int64_t> SymmetricHeap::offset_of(const void* address) const {
+  const auto in_segment = rounds_->host().memory().offset_of(address);
+  if (!in_segment) return std::nullopt;
+  const std::lock_guard lock(mutex_);
+  for (const Chunk& chunk : chunks_) {
+    const std::int64_t inside = *in_segment - chunk.bases[static_cast<std::size_t>(rounds_->place())];
+    if (inside >= 0 && inside < chunk.places.size()) return chunk.start + inside;
+  }
+  return std::nullopt;
+}
+
+std::byte* SymmetricHeap::at(std::int32_t place, std::int64_t offset) const {
+  const std::lock_guard lock(mutex_);
+  const Chunk& chunk = chunk_of(offset);
+  return rounds_->at(place, chunk.bases[static_cast<std::size_t>(place)] + offset - chunk.start);
+}
+
+}  // namespace hocket

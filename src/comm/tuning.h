@@ -1,0 +1,53 @@
+// From which size on which algorithm, and how large its blocks. `hocket calibrate` measures them; these are sane without it.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <limits>
+#include <string_view>
+
+namespace hocket {
+
+// All in bytes.
+struct Tuning {
+  static constexpr std::int64_t always = std::numeric_limits<std::int64_t>::max();
+
+  std::int64_t one_shot_until = std::int64_t{256} << 10;  // all_reduce; longer ones are two_shot
+  std::int64_t whole_until = std::int64_t{128} << 10;     // in one round
+  std::int64_t block = std::int64_t{64} << 10;            // of longer ones
+  std::int64_t streaming_from = std::int64_t{16} << 20;   // results of other buffers than the inputs go past the cache
+  std::int64_t pushing_streams_from = std::int64_t{16} << 20;
+
+  static Tuning for_ranks(std::int32_t ranks) {
+    Tuning tuning;
+    if (ranks <= 2) tuning.one_shot_until = always;  // each would reduce one half, and copy it twice for that
+    return tuning;
+  }
+  friend bool operator==(const Tuning&, const Tuning&) = default;
+};
+
+// By the number of a group's ranks that share a host: 2, 3 or 4, 5 to 8, more.
+class TuningTable {
+ public:
+  static constexpr std::size_t rows = 4;
+
+  TuningTable() {
+    for (std::size_t row = 0; row < rows; ++row) rows_[row] = Tuning::for_ranks(most_ranks[row]);
+  }
+  static std::size_t row_of(std::int32_t ranks) { return ranks <= 2 ? 0 : ranks <= 4 ? 1 : ranks <= 8 ? 2 : 3; }
+  static std::string_view name_of_row(std::size_t row) {
+    constexpr std::string_view names[rows] = {"2", "3-4", "5-8", "9 or more"};
+    return names[row];
+  }
+
+  Tuning& row(std::size_t row) { return rows_[row]; }
+  const Tuning& row(std::size_t row) const { return rows_[row]; }
+  const Tuning& for_ranks(std::int32_t ranks) const { return rows_[row_of(ranks)]; }
+  friend bool operator==(const TuningTable&, const TuningTable&) = default;
+
+ private:
+  static constexpr std::int32_t most_ranks[rows] = {2, 4, 8, std::numeric_limits<std::int32_t>::max()};
+  std::array<Tuning, rows> rows_;
+};
+
+}  // namespace hocket

@@ -1,0 +1,152 @@
+#include "comm/tuning_file.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+
+#include "comm/host_transport.h"
+#include "hocket/base/file.h"
+#include "support/host_ranks.h"
+
+namespace hocket {
+namespace {
+
+using Json = nlohmann::ordered_json;
+using ::testing::HasSubstr;
+
+TuningTable some_table() {
+  TuningTable table;
+  table.row(0).one_shot_until = 12345;
+  table.row(1).block = 32768;
+  table.row(2).streaming_from = Tuning::always;
+  table.row(3).whole_until = 0;
+  return table;
+}
+
+class TuningFile : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    std::string pattern = (std::filesystem::temp_directory_path() / "hocket_tuning_XXXXXX").string();
+    ASSERT_NE(mkdtemp(pattern.data()), nullptr);
+    folder_ = pattern + "/a/b";
+    root_ = pattern;
+  }
+  void TearDown() override { std::filesystem::remove_all(root_); }
+  std::string root_;
+  std::string folder_;
+};
+
+TEST(TuningTable, has_a_row_for_every_number_of_ranks) {
+  const std::vector<std::pair<std::int32_t, std::size_t>> expected = {{1, 0}, {2, 0}, {3, 1}, {4, 1},
+                                                                      {5, 2}, {8, 2}, {9, 3}, {1000, 3}};
+  for (const auto& [ranks, row] : expected) EXPECT_EQ(TuningTable::row_of(ranks), row) << ranks;
+  EXPECT_EQ(TuningTable().for_ranks(2).one_shot_until, Tuning::always) << "two ranks never gain by two_shot";
+  EXPECT_LT(TuningTable().for_ranks(3).one_shot_until, Tuning::always);
+}
+
+TEST_F(TuningFile, is_the_same_after_writing_and_reading) {
+  ASSERT_TRUE(save_tuning(some_table(), folder_));
+  EXPECT_EQ(load_tuning(folder_), some_table());
+}
+
+TEST_F(TuningFile, that_is_absent_gives_the_defaults_without_a_word) {
+  ::testing::internal::CaptureStderr();
+  EXPECT_EQ(load_tuning(folder_), TuningTable());
+  EXPECT_EQ(load_tuning(""), TuningTable());
+  EXPECT_EQ(::testing::internal::GetCapturedStderr(), "");
+}
+
+TEST_F(TuningFile, that_is_damaged_gives_the_defaults_and_one_warning) {
+  ASSERT_TRUE(save_tuning(some_table(), folder_));
+  const std::string good = *read_file(tuning_path(folder_));
+  for (const std::string& bad :
+       {std::string(), good.substr(0, good.size() / 2), std::string("[]"), std::string("\0\1", 2)}) {
+    ASSERT_TRUE(write_file(tuning_path(folder_), bad));
+    EXPECT_EQ(load_tuning(folder_), TuningTable());
+    EXPECT_FALSE(parse_tuning(bad, machine_name()));
+  }
+}
+
+TEST(Tuning, of_another_machine_or_version_is_refused) {
+  const std::string text = to_json(some_table(), "mine");
+  EXPECT_TRUE(parse_tuning(text, "mine"));
+  EXPECT_EQ(parse_tuning(text, "yours").error().message, R"(is of machine "mine", expected "yours")");
+  Json other = Json::parse(text);
+  other["schema"] = "hocket-tuning/2";
+  EXPECT_EQ(parse_tuning(other.dump(), "mine").error().message,
+            R"(has schema "hocket-tuning/2", expected "hocket-tuning/1")");
+}
+
+TEST(Tuning, with_a_field_that_is_missing_or_out_of_range_is_refused_by_name) {
+  const auto error_with = [](const std::string& pointer, const Json& value) {
+    Json whole = Json::parse(to_json(some_table(), "mine"));
+    whole[Json::json_pointer(pointer)] = value;
+    const auto table = parse_tuning(whole.dump(), "mine");
+    return table ? "no error" : table.error().message;
+  };
+  EXPECT_EQ(error_with("/ranks/2/block", 0), "ranks 2: block is 0, expected 4096 to 262144");
+  EXPECT_EQ(error_with("/ranks/2/whole_until", 1 << 20), "ranks 2: whole_until is 1048576, expected 0 to 262144");
+  EXPECT_EQ(error_with("/ranks/3-4/block", "x"), "ranks 3-4: block is missing or no whole number");
+  EXPECT_EQ(error_with("/ranks/3-4/one_shot_until", ~std::uint64_t{0}),
+            "ranks 3-4: one_shot_until is 18446744073709551615, expected 0 to 9223372036854775807");
+  EXPECT_EQ(error_with("/ranks/5-8", 7), "has no object for ranks 5-8");
+  EXPECT_EQ(error_with("/ranks", nullptr), "has no object for ranks 2");
+}
+
+TEST_F(TuningFile, of_rank_0_counts_for_all_ranks_of_a_host) {
+  ASSERT_TRUE(save_tuning(some_table(), folder_));
+  TuningTable another;
+  another.row(0).block = 8192;
+  ASSERT_TRUE(save_tuning(another, root_));
+  const MeetingPlace place = MeetingPlace::random().value();
+  std::vector<TuningTable> agreed(3);
+  std::vector<std::thread> threads;
+  for (std::int32_t rank = 0; rank < 3; ++rank) {
+    threads.emplace_back([&, rank] {
+      const Deadline deadline = in(std::chrono::seconds(30));
+      HostLink link = HostLink::meet(place, rank, 3, deadline).value();
+      const std::string folder = rank == 0 ? folder_ : rank == 1 ? root_ : "";
+      agreed[static_cast<std::size_t>(rank)] = agree_on_tuning(link, folder, deadline).value();
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  for (const TuningTable& table : agreed) EXPECT_EQ(table, some_table());
+}
+
+// Which algorithm an all_reduce of 4 KiB takes, as the flight record has it.
+Result<std::string> algorithm_with(const std::shared_ptr<Host>& host, const Tuning& tuning) {
+  std::vector<std::int32_t> members(static_cast<std::size_t>(host->size()));
+  std::iota(members.begin(), members.end(), 0);
+  HOCKET_TRY(std::unique_ptr<Rounds> rounds,
+             Rounds::create(host, digest_of("tuned"), members, in(std::chrono::seconds(30))));
+  HostTransport transport(std::move(rounds), "threads", tuning);
+  std::vector<float> data(1024, 1.0F);
+  GroupCall call;
+  call.op = Operator::all_reduce;
+  call.dtype = Dtype::f32;
+  call.first = {data.data(), data.data(), 1024};
+  call.count = 1024;
+  call.number = 1;
+  HOCKET_CHECK(transport.run(call));
+  if (data[7] != static_cast<float>(host->size())) return fail(ErrorKind::internal, "got {}", data[7]);
+  const FlightRing& ring = transport.rounds().flight_of(transport.rounds().place());
+  return std::string(name_of(ring.read(1).call.used));
+}
+
+TEST(Tuning, of_a_smaller_threshold_changes_the_algorithm) {
+  Tuning tuning;
+  tuning.one_shot_until = 4096;
+  for (const std::string& said : run_hosts(3, [&](const auto& host) { return algorithm_with(host, tuning); })) {
+    EXPECT_EQ(said, "one_shot");
+  }
+  tuning.one_shot_until = 4095;
+  for (const std::string& said : run_hosts(3, [&](const auto& host) { return algorithm_with(host, tuning); })) {
+    EXPECT_EQ(said, "two_shot");
+  }
+}
+
+}  // namespace
+}  // namespace hocket

@@ -1,0 +1,88 @@
+// What hocket needs between hosts: messages of raw bytes between the ranks of a group.
+//
+//   HOCKET_TRY(std::unique_ptr<Wire> wire, open_wire(info, {}, deadline));
+//   HOCKET_TRY(std::unique_ptr<Channel> channel, wire->channel(group.ranks(), deadline));
+//   HOCKET_TRY(RequestHandle request, channel->isend(bytes, place, tag));
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "comm/deadline.h"
+#include "hocket/base/error.h"
+#include "hocket/comm/launch_info.h"
+
+namespace hocket {
+
+// A message on its way. Its memory stays until test() has said true or an error. A request that goes before that is
+// cancelled: a receive no longer writes its memory; of a send nobody can say whether it still reads it.
+class Request {
+ public:
+  virtual ~Request() = default;
+  // True when the message is complete, from then on. Moves all messages of this process along. An error of kind `peer` if it
+  // failed, or if the message had another size than the receiver expected.
+  virtual Result<bool> test() = 0;
+  // The world rank at the other end.
+  virtual std::int32_t peer() const = 0;
+};
+using RequestHandle = std::unique_ptr<Request>;
+
+// The members of one group, by their places. Messages from one place to another with the same tag arrive in order, and may be
+// of any size. Used by one thread at a time; different channels by different threads.
+class Channel {
+ public:
+  static constexpr std::int32_t tags = 4096;  // a tag is below it
+
+  virtual ~Channel() = default;
+  virtual std::int32_t place() const = 0;
+  virtual std::span<const std::int32_t> ranks() const = 0;
+  virtual Result<RequestHandle> isend(std::span<const std::byte> bytes, std::int32_t place, std::int32_t tag) = 0;
+  virtual Result<RequestHandle> irecv(std::span<std::byte> bytes, std::int32_t place, std::int32_t tag) = 0;
+};
+
+class Wire {
+ public:
+  virtual ~Wire() = default;
+  virtual std::string_view name() const = 0;  // "Open MPI 4.1.4"
+  virtual std::int32_t rank() const = 0;
+  virtual std::int32_t size() const = 0;
+  // The number of that rank's host. Hosts are numbered in the order of their lowest ranks.
+  virtual std::int32_t host_of(std::int32_t rank) const = 0;
+  // Collective over all ranks: everyone's few bytes, in the order of ranks.
+  virtual Result<std::vector<std::string>> exchange(const std::string& bytes, Deadline deadline) = 0;
+  // Collective over these ranks only, which all give in the same order; this one is among them.
+  virtual Result<std::unique_ptr<Channel>> channel(std::span<const std::int32_t> world_ranks, Deadline deadline) = 0;
+};
+
+struct WireOptions {
+  std::string folder;       // where the plugins are; empty: beside hocket's library or program
+  bool one_thread = false;  // for tests: as if MPI could not be called from several threads
+};
+
+// Collective over all ranks of the program. The library is that of the launcher: Open MPI's mpirun, MPICH's mpiexec. MPI is
+// initialised, and finalised when the Wire goes, unless the program has done so itself.
+Result<std::unique_ptr<Wire>> open_wire(const LaunchInfo& info, const WireOptions& options, Deadline deadline);
+
+// Sleeps a little longer each time that nothing has come. A core that only looks for messages is one that the ranks of the
+// same host can't compute on.
+class Patience {
+ public:
+  explicit Patience(Deadline deadline) : deadline_(deadline) {}
+  void pause();
+  bool over() const { return std::chrono::steady_clock::now() >= deadline_; }
+
+ private:
+  Deadline deadline_;
+  int pauses_ = 0;
+};
+
+// Returns when all are complete. At the deadline an error that names the rank that is waited for and `what` it was to do.
+// Requests that are null are complete.
+Status wait_for_all(std::span<const RequestHandle> requests, Deadline deadline, std::string_view what);
+
+}  // namespace hocket

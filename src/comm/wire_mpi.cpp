@@ -1,0 +1,180 @@
+#include "comm/wire_mpi.h"
+
+#include <algorithm>
+#include <array>
+
+#include "comm/wire_hosts.h"
+#include "hocket/base/log.h"
+
+namespace hocket {
+
+Status MpiLibrary::failure(std::string_view what, int error) const {
+  std::array<char, 512> words{};
+  table_.explain(error, words.data(), static_cast<std::int32_t>(words.size()));
+  return fail(ErrorKind::peer, "MPI could not {}: {}", what, words.data());
+}
+
+std::string MpiLibrary::name() const {
+  std::array<char, 64> text{};
+  table_.library(text.data(), static_cast<std::int32_t>(text.size()));
+  std::string name(text.data());
+  std::replace(name.begin(), name.end(), '\t', ' ');
+  return name.substr(0, name.find_first_of(",\n"));
+}
+
+Status MpiLibrary::choose_thread(bool one_thread) {
+  if (started_.threads == hocket_mpi_any_thread) {
+    direct_ = !one_thread;
+    return {};
+  }
+  if (started_.by_program != 0 && started_.threads == hocket_mpi_main_thread) {
+    return fail(
+        ErrorKind::usage,
+        "the program has initialised MPI for its main thread alone, and hocket communicates from threads of its "
+        "own: call MPI_Init_thread with MPI_THREAD_MULTIPLE, or join the world before and leave MPI to hocket");
+  }
+  log().info("{} allows no calls from several threads: one thread makes them all", name());
+  return {};
+}
+
+Result<std::shared_ptr<MpiLibrary>> MpiLibrary::start(const HocketMpiTable& table, bool one_thread) {
+  std::shared_ptr<MpiLibrary> library(new MpiLibrary(table));
+  HOCKET_CHECK(library->call("start", [&](const HocketMpiTable& mpi) { return mpi.start(&library->started_); }));
+  library->initialised_ = true;
+  HOCKET_CHECK(library->choose_thread(one_thread));
+  return library;
+}
+
+MpiLibrary::~MpiLibrary() {
+  if (!initialised_ || broken_) return;
+  thread_.run([this] { table_.stop(); });
+}
+
+Result<std::int32_t> ChannelNumbers::take() {
+  const std::lock_guard lock(mutex_);
+  if (next_ < most_) return next_++;
+  if (free_.empty()) {
+    return fail(ErrorKind::usage, "this process has {} groups that span hosts, which is all that MPI has tags for",
+                most_);
+  }
+  const std::int32_t number = free_.front();
+  free_.erase(free_.begin());
+  return number;
+}
+
+void ChannelNumbers::give_back(std::int32_t number) {
+  const std::lock_guard lock(mutex_);
+  free_.push_back(number);  // taken again as late as possible, when no old message can be under way any more
+}
+
+namespace {
+
+class MpiRequest final : public Request {
+ public:
+  MpiRequest(std::shared_ptr<MpiLibrary> library, std::int32_t peer, HocketMpiRequest* request)
+      : library_(std::move(library)), peer_(peer), request_(request) {}
+  ~MpiRequest() override {
+    if (request_ == nullptr) return;
+    library_->give_up();  // nobody leaves a request alone unless something went wrong
+    const Status cancelled =
+        library_->call("cancel", [&](const HocketMpiTable& mpi) { return mpi.cancel(request_), 0; });
+  }
+  MpiRequest(const MpiRequest&) = delete;
+  MpiRequest& operator=(const MpiRequest&) = delete;
+
+  Result<bool> test() override {
+    if (request_ == nullptr) return true;
+    std::int32_t done = 0;
+    const Status status =
+        library_->call("pass a message on", [&](const HocketMpiTable& mpi) { return mpi.test(request_, &done); });
+    if (done != 0 || !status) request_ = nullptr;
+    if (!status) {
+      return fail(ErrorKind::peer, "the message from or to rank {} failed: {}", peer_, status.error().message);
+    }
+    return done != 0;
+  }
+  std::int32_t peer() const override { return peer_; }
+
+ private:
+  std::shared_ptr<MpiLibrary> library_;
+  std::int32_t peer_;
+  HocketMpiRequest* request_;
+};
+
+class MpiWire final : public Wire {
+ public:
+  MpiWire(std::shared_ptr<MpiLibrary> library, std::shared_ptr<ChannelNumbers> numbers)
+      : library_(std::move(library)), numbers_(std::move(numbers)), name_(library_->name()) {}
+
+  std::string_view name() const override { return name_; }
+  std::int32_t rank() const override { return library_->started().rank; }
+  std::int32_t size() const override { return library_->started().size; }
+  std::int32_t host_of(std::int32_t rank) const override { return hosts_[static_cast<std::size_t>(rank)]; }
+
+  Result<std::vector<std::string>> exchange(const std::string& bytes, Deadline deadline) override {
+    const auto length = static_cast<std::int64_t>(bytes.size());
+    std::vector<std::int64_t> lengths(static_cast<std::size_t>(size()));
+    HOCKET_CHECK(all_gather(&length, lengths.data(), sizeof length, deadline));
+    const auto longest = static_cast<std::size_t>(*std::max_element(lengths.begin(), lengths.end()));
+    std::string mine = bytes;
+    mine.resize(longest);
+    std::string all(longest * lengths.size(), '\0');
+    HOCKET_CHECK(all_gather(mine.data(), all.data(), static_cast<std::int32_t>(longest), deadline));
+    std::vector<std::string> texts;
+    for (std::size_t i = 0; i < lengths.size(); ++i) {
+      texts.push_back(all.substr(i * longest, static_cast<std::size_t>(lengths[i])));
+    }
+    return texts;
+  }
+
+  Result<std::unique_ptr<Channel>> channel(std::span<const std::int32_t> ranks, Deadline deadline) override {
+    return meet_on_channel(library_, numbers_, ranks, deadline);
+  }
+
+  Status find_hosts(Deadline deadline) {
+    HOCKET_TRY(const std::vector<std::string> keys, exchange(host_key(), deadline));
+    hosts_ = number_hosts(keys);
+    return {};
+  }
+
+ private:
+  Status all_gather(const void* mine, void* all, std::int32_t bytes, Deadline deadline) {
+    HOCKET_TRY(const RequestHandle request,
+               make_mpi_request(library_, -1, [&](const HocketMpiTable& mpi, HocketMpiRequest** made) {
+                 return mpi.all_gather(mine, all, bytes, made);
+               }));
+    Patience patience(deadline);
+    for (;;) {
+      HOCKET_TRY(const bool done, request->test());
+      if (done) return {};
+      if (patience.over()) {
+        return fail(ErrorKind::peer, "not all {} ranks have come in time to an exchange of all", size());
+      }
+      patience.pause();
+    }
+  }
+
+  std::shared_ptr<MpiLibrary> library_;
+  std::shared_ptr<ChannelNumbers> numbers_;
+  std::string name_;
+  std::vector<std::int32_t> hosts_;
+};
+
+}  // namespace
+
+Result<RequestHandle> make_mpi_request(std::shared_ptr<MpiLibrary> library, std::int32_t peer,
+                                       const std::function<int(const HocketMpiTable&, HocketMpiRequest**)>& begin) {
+  HocketMpiRequest* made = nullptr;
+  HOCKET_CHECK(library->call("begin a message", [&](const HocketMpiTable& mpi) { return begin(mpi, &made); }));
+  return std::make_unique<MpiRequest>(std::move(library), peer, made);
+}
+
+Result<std::unique_ptr<Wire>> make_mpi_wire(const HocketMpiTable& table, bool one_thread, Deadline deadline) {
+  HOCKET_TRY(const std::shared_ptr<MpiLibrary> library, MpiLibrary::start(table, one_thread));
+  const auto numbers = std::make_shared<ChannelNumbers>(library->started().tags / Channel::tags);
+  auto wire = std::make_unique<MpiWire>(library, numbers);
+  HOCKET_CHECK(wire->find_hosts(deadline));
+  return wire;
+}
+
+}  // namespace hocket

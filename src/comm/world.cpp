@@ -1,0 +1,161 @@
+#include "hocket/comm/world.h"
+
+#include <future>
+#include <map>
+#include <mutex>
+#include <thread>
+
+#include "comm/host_transport.h"
+#include "comm/hosts_transport.h"
+#include "comm/lane.h"
+#include "comm/neighbourhood.h"
+#include "hocket/base/log.h"
+
+namespace hocket {
+
+struct World::State {
+  State(LaunchInfo its_launch, WorldOptions its_options, Neighbourhood its_neighbours, const char* its_transport)
+      : launch(std::move(its_launch)),
+        options(its_options),
+        groups(launch.world_size, launch.rank),
+        neighbours(std::move(its_neighbours)),
+        transport(its_transport) {}
+
+  LaunchInfo launch;
+  WorldOptions options;
+  GroupTable groups;
+  Neighbourhood neighbours;
+  const char* transport;
+  std::shared_ptr<LaneThreads> threads = std::make_shared<LaneThreads>();
+  // A group is formed once and stays. Its name is there from the begin, so that other groups can be formed meanwhile.
+  using Forming = std::shared_future<Result<std::shared_ptr<Lane>>>;
+  std::mutex mutex;  // guards lanes
+  std::map<std::string, Forming> lanes;
+
+  Result<std::shared_ptr<Lane>> lane_of(const GroupHandle& group);
+  Result<std::shared_ptr<Lane>> form(const GroupHandle& group) const;
+  Result<std::unique_ptr<Transport>> transport_of(const RankGroup& group, Deadline deadline) const;
+  Result<std::unique_ptr<Transport>> local_transport_of(const RankGroup& group,
+                                                        const std::vector<std::int32_t>& members,
+                                                        Deadline deadline) const;
+  // The group's members on this host, as the host numbers them.
+  std::vector<std::int32_t> members_here(const RankGroup& group) const;
+};
+
+namespace {
+
+// The same on all members, and different for any other group or use.
+Digest digest_of(const RankGroup& group, const char* use) {
+  Digester digester;
+  digester.add(use);
+  for (const std::int32_t rank : group.ranks()) digester.add(std::int64_t{rank});
+  return digester.finish();
+}
+
+Deadline after(std::chrono::milliseconds time) { return std::chrono::steady_clock::now() + time; }
+
+}  // namespace
+
+Result<World> World::join(WorldOptions options) {
+  // Not what was read once: a process may have been forked, and told its rank, since.
+  const LaunchVariables variables = Env::read().launch;
+  HOCKET_TRY(LaunchInfo launch, launch_info(variables));
+  log().debug("{}", launch.to_string());
+  HOCKET_TRY(Neighbourhood neighbours, meet_neighbours(launch, variables, after(options.join_timeout)));
+  return World(std::make_shared<State>(std::move(launch), options, std::move(neighbours), "shm"));
+}
+
+Result<std::vector<World>> World::threads(std::int32_t count, WorldOptions options) {
+  if (count < 1) return fail(ErrorKind::usage, "a world of {} threads, expected 1 or more", count);
+  const Deadline deadline = after(options.join_timeout);
+  HOCKET_TRY(const MeetingPlace place, MeetingPlace::random());
+  std::vector<Result<Neighbourhood>> met(static_cast<std::size_t>(count));
+  std::vector<std::thread> joining;
+  for (std::int32_t rank = 0; rank < count; ++rank) {
+    joining.emplace_back(
+        [&, rank] { met[static_cast<std::size_t>(rank)] = meet_threads(place, rank, count, deadline); });
+  }
+  for (std::thread& thread : joining) thread.join();
+  std::vector<World> worlds;
+  for (std::int32_t rank = 0; rank < count; ++rank) {
+    LaunchInfo launch;
+    launch.rank = rank;
+    launch.world_size = count;
+    HOCKET_TRY(Neighbourhood neighbours, std::move(met[static_cast<std::size_t>(rank)]));
+    worlds.push_back(World(std::make_shared<State>(std::move(launch), options, std::move(neighbours), "threads")));
+  }
+  return worlds;
+}
+
+std::int32_t World::rank() const { return state_->launch.rank; }
+std::int32_t World::size() const { return state_->launch.world_size; }
+const LaunchInfo& World::launch() const { return state_->launch; }
+
+Result<GroupHandle> World::group(const GroupRef& ref) const { return state_->groups.resolve(ref); }
+Status World::add_name(std::string name, const GroupRef& ref) const {
+  return state_->groups.add_name(std::move(name), ref);
+}
+Result<Mesh> World::mesh(std::vector<MeshDim> dims) const { return state_->groups.mesh(std::move(dims)); }
+Result<Mesh> World::mesh(std::vector<MeshDim> dims, Ranks ranks) const {
+  return state_->groups.mesh(std::move(dims), std::move(ranks));
+}
+
+Result<Communicator> World::communicator(const GroupRef& ref) const {
+  HOCKET_TRY(const GroupHandle group, state_->groups.resolve(ref));
+  HOCKET_TRY(std::shared_ptr<Lane> lane, state_->lane_of(group));
+  return Communicator(std::move(lane));
+}
+
+Result<std::shared_ptr<Lane>> World::State::lane_of(const GroupHandle& group) {
+  std::promise<Result<std::shared_ptr<Lane>>> mine;
+  std::unique_lock lock(mutex);
+  const auto [entry, is_new] = lanes.try_emplace(group->name());
+  if (is_new) entry->second = mine.get_future().share();
+  const Forming forming = entry->second;
+  lock.unlock();
+  if (is_new) mine.set_value(form(group));
+  return forming.get();
+}
+
+Result<std::shared_ptr<Lane>> World::State::form(const GroupHandle& group) const {
+  HOCKET_TRY(std::unique_ptr<Transport> made, transport_of(*group, after(options.timeout)));
+  // The lane may outlive the world, so it takes what its messages need along.
+  auto make_mail = [here = neighbours, its_threads = threads, group,
+                    members = members_here(*group)]() -> Result<std::shared_ptr<Mail>> {
+    if (members.size() < group->ranks().size()) {
+      return fail(ErrorKind::usage, "group {} has ranks on several hosts, between which messages can't be sent yet",
+                  group->name());
+    }
+    return Mail::create(here.host, group, digest_of(*group, "messages"), members, its_threads);
+  };
+  return std::make_shared<Lane>(group, std::move(made), threads, std::move(make_mail), options.timeout);
+}
+
+std::vector<std::int32_t> World::State::members_here(const RankGroup& group) const {
+  std::vector<std::int32_t> members;
+  for (const std::int32_t rank : group.ranks()) {
+    if (neighbours.is_here(rank)) members.push_back(neighbours.index_of[static_cast<std::size_t>(rank)]);
+  }
+  return members;
+}
+
+Result<std::unique_ptr<Transport>> World::State::transport_of(const RankGroup& group, Deadline deadline) const {
+  const std::vector<std::int32_t> members = members_here(group);
+  HOCKET_TRY(std::unique_ptr<Transport> local, local_transport_of(group, members, deadline));
+  if (members.size() == group.ranks().size()) return local;
+  std::vector<std::int32_t> hosts;
+  for (const std::int32_t rank : group.ranks()) hosts.push_back(neighbours.host_of[static_cast<std::size_t>(rank)]);
+  HOCKET_TRY(std::unique_ptr<Channel> channel, neighbours.wire->channel(group.ranks(), deadline));
+  return std::make_unique<HostsTransport>(std::move(channel), std::move(local), HostsLayout(hosts, group.place()));
+}
+
+Result<std::unique_ptr<Transport>> World::State::local_transport_of(const RankGroup& group,
+                                                                    const std::vector<std::int32_t>& members,
+                                                                    Deadline deadline) const {
+  HOCKET_TRY(std::unique_ptr<Rounds> rounds,
+             Rounds::create(neighbours.host, digest_of(group, "calls"), members, deadline));
+  return std::make_unique<HostTransport>(
+      std::move(rounds), transport, neighbours.host->tuning().for_ranks(static_cast<std::int32_t>(members.size())));
+}
+
+}  // namespace hocket
