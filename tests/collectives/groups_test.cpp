@@ -1,0 +1,124 @@
+// Groups: thousands of them cost little, and those of a mesh communicate side by side.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <atomic>
+#include <fstream>
+#include <thread>
+
+#include "ranks.h"
+
+namespace hocket {
+namespace {
+
+using namespace std::chrono_literals;
+
+// Memory of this process that is there and not only promised, in bytes.
+std::int64_t resident() {
+  std::ifstream file("/proc/self/statm");
+  std::int64_t size = 0;
+  std::int64_t pages = 0;
+  file >> size >> pages;
+  return pages * 4096;
+}
+
+// A different set for each number, and ranks 0 and 1 are in all of them.
+Ranks members_of(std::uint32_t number) {
+  Ranks ranks = {0, 1};
+  for (std::int32_t bit = 0; bit < 10; ++bit) {
+    if ((number >> bit & 1U) != 0) ranks.push_back(2 + bit);
+  }
+  return ranks;
+}
+
+TEST(Groups, asked_for_again_are_the_same_and_cost_nothing) {
+  expect_well(Kind::processes, 2, [](World& world, Complaints& complaints) {
+    const Communicator first = group_of(world, {0, 1});
+    const std::int64_t before = resident();
+    for (int i = 0; i < 10'000; ++i) {
+      const Communicator again = i % 2 == 0 ? group_of(world) : group_of(world, {1, 0});
+      if (&again.group() != &first.group()) complaints.add("another group");
+    }
+    if (const std::int64_t more = resident() - before; more > 2 << 20) complaints.add("takes {} bytes", more);
+    complaints.well(first.barrier(), "barrier");
+  });
+}
+
+TEST(Groups, thousands_of_different_ones_come_about_quickly_and_work) {
+  constexpr std::uint32_t groups = 1'000;
+  const std::int64_t before = resident();
+  std::atomic<std::int64_t> most = 0;
+  const auto start = std::chrono::steady_clock::now();
+  expect_well(Kind::threads, 12, [&](World& world, Complaints& complaints) {
+    for (std::uint32_t i = 0; i < groups; ++i) {
+      const Ranks ranks = members_of(i);
+      if (std::find(ranks.begin(), ranks.end(), world.rank()) == ranks.end()) continue;
+      const Communicator group = group_of(world, ranks);
+      std::int32_t one = 1;
+      if (i % 97 != 0) continue;
+      complaints.well(group.all_reduce(&one, &one, 1, Dtype::i32, ReduceOp::sum, blocking()), "all_reduce");
+      if (one != static_cast<std::int32_t>(ranks.size())) complaints.add("group {} has the sum {}", i, one);
+    }
+    complaints.well(group_of(world).barrier(blocking()), "barrier");
+    if (world.rank() == 0) most = resident();
+    complaints.well(group_of(world).barrier(blocking()), "barrier");
+  });
+  const auto time = std::chrono::steady_clock::now() - start;
+  EXPECT_LT(time, 20s);
+  // 7 members on average.
+  EXPECT_LT((most - before) / (groups * 7), 64 << 10) << "bytes for each group and rank";
+}
+
+TEST(Groups, of_a_mesh_communicate_side_by_side) {
+  for (const Kind kind : both_kinds) {
+    expect_well(kind, 4, [](World& world, Complaints& complaints) {
+      const Result<Mesh> mesh = world.mesh({{"dp", 2}, {"tp", 2}});
+      if (!complaints.well(mesh, "mesh")) return;
+      std::int32_t tp = world.rank();
+      std::int32_t dp = world.rank();
+      const Work first = group_of(world, (*mesh)["tp"]).all_reduce(&tp, &tp, 1, Dtype::i32, ReduceOp::sum);
+      const Work second = group_of(world, (*mesh)["dp"]).all_reduce(&dp, &dp, 1, Dtype::i32, ReduceOp::sum);
+      complaints.well(second, "dp");
+      complaints.well(first, "tp");
+      const std::int32_t row = world.rank() / 2 * 4 + 1;
+      const std::int32_t column = world.rank() % 2 * 2 + 2;
+      if (tp != row || dp != column) complaints.add("got {} and {}, expected {} and {}", tp, dp, row, column);
+    });
+  }
+}
+
+TEST(Groups, can_be_formed_by_several_threads_at_once_and_in_any_order) {
+  expect_well(Kind::threads, 3, [](World& world, Complaints& complaints) {
+    const std::vector<Ranks> groups = {{0, 1}, {0, 1, 2}};
+    std::atomic<int> formed = 0;
+    const auto form = [&](std::size_t which) {
+      if (world.communicator(groups[which])) ++formed;
+    };
+    if (world.rank() == 2) {
+      std::this_thread::sleep_for(60ms);
+      form(1);
+      if (formed != 1) complaints.add("did not form the group");
+      return;
+    }
+    // Ranks 0 and 1 begin with different groups, and another thread comes with the other one.
+    std::thread first(form, static_cast<std::size_t>(world.rank()));
+    std::this_thread::sleep_for(20ms);
+    std::thread second(form, static_cast<std::size_t>(1 - world.rank()));
+    first.join();
+    second.join();
+    if (formed != 2) complaints.add("formed {} groups of 2", formed.load());
+  });
+}
+
+TEST(Groups, of_one_rank_need_nobody_else) {
+  expect_well(Kind::threads, 2, [](World& world, Complaints& complaints) {
+    const Communicator alone = group_of(world, Ranks{world.rank()});
+    std::vector<float> data = {1, 2, 3};
+    complaints.well(alone.all_reduce(data.data(), data.data(), 3, Dtype::f32, ReduceOp::avg), "all_reduce");
+    complaints.well(alone.barrier(blocking()), "barrier");
+    if (data != std::vector<float>{1, 2, 3}) complaints.add("changed");
+  });
+}
+
+}  // namespace
+}  // namespace hocket

@@ -1,0 +1,112 @@
+// What a program leaves behind when all of its ranks are killed: nothing.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+
+#include <cerrno>
+#include <filesystem>
+#include <fstream>
+#include <set>
+#include <sstream>
+
+#include "launched.h"
+
+namespace hocket {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr std::int64_t mib = std::int64_t{1} << 20;
+constexpr std::int64_t memory_of_a_rank = 32 * mib;
+constexpr int ranks = 3;
+
+std::string text_of(const std::string& path) {
+  std::ifstream file(path);
+  std::stringstream text;
+  text << file.rdbuf();
+  return text.str();
+}
+
+std::set<std::string> shared_memory_files() {
+  std::set<std::string> names;
+  for (const auto& entry : std::filesystem::directory_iterator("/dev/shm")) names.insert(entry.path().filename());
+  return names;
+}
+
+// Memory of all programs that is in no file but shared, in bytes.
+std::int64_t shared_memory() {
+  const std::string info = text_of("/proc/meminfo");
+  return std::stoll(info.substr(info.find("Shmem:") + 6)) * 1024;
+}
+
+struct Board {
+  std::atomic<std::int32_t> ready;
+  std::atomic<std::int64_t> most_memory;
+};
+
+// Fills symmetric memory and communicates until it is killed.
+std::string work_for_ever(Board& board) {
+  const World world = World::join().value();
+  const Communicator all = world.communicator().value();
+  const SymmetricBuffer buffer = all.allocate(Bytes(memory_of_a_rank)).value();
+  std::fill_n(buffer.data(), memory_of_a_rank, std::byte{1});
+  std::int64_t number = 1;
+  Work message = all.irecv(&number, 1, Dtype::i64, (world.rank() + 1) % ranks);  // pending for ever
+  if (++board.ready == ranks) board.most_memory = shared_memory();
+  for (;;) {
+    if (!all.all_reduce(buffer.data(), buffer.data(), memory_of_a_rank / 4, Dtype::i32, ReduceOp::max).wait())
+      return "";
+  }
+}
+
+TEST(NothingLeft, after_a_kill_of_all_ranks_there_are_no_files_sockets_processes_or_memory) {
+  const SharedPage<Board> board;
+  const auto files_before = shared_memory_files();
+  const std::int64_t memory_before = shared_memory();
+  const MeetingPlace place = MeetingPlace::random().value();
+  const auto outcomes = run_launched_at(
+      place, ranks, [&](int) { return work_for_ever(*board); }, 6s);
+  ASSERT_EQ(board->ready, ranks) << "they did not get far enough";
+  for (const RankOutcome& outcome : outcomes) EXPECT_EQ(outcome.signal, SIGKILL);
+
+  for (const std::string& file : shared_memory_files()) {
+    EXPECT_TRUE(files_before.contains(file) || file.find("hocket") == std::string::npos) << file;
+  }
+  EXPECT_THAT(text_of("/proc/net/unix"), testing::Not(testing::HasSubstr(place.name)));
+  EXPECT_EQ(waitpid(-1, nullptr, WNOHANG), -1) << "a child is left";
+  EXPECT_EQ(errno, ECHILD);
+
+  // Others use memory meanwhile, so it is not exact: half of what one rank had would be noticed.
+  EXPECT_GT(board->most_memory, memory_before + ranks * memory_of_a_rank / 2) << "the memory was never there";
+  std::int64_t memory_after = shared_memory();
+  for (int tries = 0; tries < 50 && memory_after > memory_before + memory_of_a_rank / 2; ++tries) {
+    std::this_thread::sleep_for(100ms);
+    memory_after = shared_memory();
+  }
+  EXPECT_LE(memory_after, memory_before + memory_of_a_rank / 2);
+}
+
+// Connections have the name of the place, too, as long as they are there.
+bool is_anybody_listening(const std::string& name) {
+  std::ifstream sockets("/proc/net/unix");
+  for (std::string line; std::getline(sockets, line);) {
+    if (line.find(name) != std::string::npos && line.find(" 00010000 ") != std::string::npos) return true;
+  }
+  return false;
+}
+
+TEST(NothingLeft, the_meeting_place_is_free_once_all_have_joined) {
+  const MeetingPlace place = MeetingPlace::random().value();
+  const auto outcomes = run_launched_at(
+      place, ranks,
+      [&](int) {
+        const World world = World::join().value();
+        static_cast<void>(world.communicator().value().barrier().wait());
+        return is_anybody_listening(place.name) ? "still listening" : "free";
+      },
+      20s);
+  EXPECT_EQ(outcomes[0].said, "free");
+}
+
+}  // namespace
+}  // namespace hocket

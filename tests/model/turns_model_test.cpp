@@ -1,0 +1,91 @@
+// Rounds that use four slots in turn: nobody overwrites what another one still reads, though a rank that only writes may be
+// three rounds ahead.
+#include "checked.h"
+#include "comm/flag_protocol.h"
+
+namespace hocket::model {
+namespace {
+
+constexpr std::uint32_t rounds = 9;  // so that slots are swapped twice
+
+// One writes in every round and takes nothing, as the source of a broadcast does. The other one takes each round after it has
+// posted its own.
+template <class Orders, class Turns, std::uint32_t count, bool both_take>
+struct WriteAndRead : rl::test_suite<WriteAndRead<Orders, Turns, count, both_take>, 2> {
+  using Protocol = FlagProtocol<Orders>;
+  Flag flags[2][count];
+  Data slots[2][count];
+
+  void before() {
+    for (auto& own : slots) {
+      for (Data& slot : own) slot.write(0);
+    }
+  }
+  void wait(unsigned place, std::uint32_t round) {
+    const Flag& flag = flags[place][Turns::slot_of(round)];
+    while (!Protocol::raised(flag, round)) rl::yield(1, RL_INFO);
+  }
+  Data& slot_of(unsigned place, std::uint32_t round) {
+    return slots[Turns::are_swapped(round) ? 1 - place : place][Turns::slot_of(round)];
+  }
+  void thread(unsigned place) {
+    const unsigned other = 1 - place;
+    for (std::uint32_t round = 1; round <= rounds; ++round) {
+      const std::uint32_t seen = Turns::seen_before(round);
+      if (static_cast<std::int32_t>(seen) > 0) wait(other, seen);
+      slot_of(place, round).write(100 * place + round);
+      Protocol::raise(flags[place][Turns::slot_of(round)], round);
+      if (place == 0 && !both_take) continue;
+      wait(other, round);
+      RL_ASSERT(slot_of(other, round).read() == 100 * other + round);
+    }
+  }
+};
+
+struct Checked : FencedOrders {
+  static void fence_of_raiser() {}  // nobody sleeps here
+};
+
+// More than two ranks don't swap their slots.
+struct NotSwapped : Turns<4> {
+  static bool are_swapped(std::uint32_t) { return false; }
+};
+
+template <std::uint32_t slots, std::uint32_t ahead>
+struct Reckless {
+  static std::uint32_t slot_of(std::uint32_t round) { return round % slots; }
+  static std::uint32_t seen_before(std::uint32_t round) { return round - ahead; }
+  static bool are_swapped(std::uint32_t) { return false; }
+};
+
+TEST(TurnsModel, a_slot_is_overwritten_only_when_all_have_read_it) {
+  expect_correct<WriteAndRead<Checked, Turns<4>, 4, false>>(50'000);
+  expect_correct<WriteAndRead<Checked, Turns<4>, 4, true>>(50'000);
+}
+TEST(TurnsModel, so_it_is_where_slots_are_not_swapped) {
+  expect_correct<WriteAndRead<Checked, NotSwapped, 4, false>>(50'000);
+  expect_correct<WriteAndRead<Checked, NotSwapped, 4, true>>(50'000);
+}
+TEST(TurnsModel, two_slots_are_too_few_for_a_writer_that_is_three_rounds_ahead) {
+  expect_found<WriteAndRead<Checked, Reckless<2, 3>, 2, false>>(rl::test_result_data_race);
+}
+TEST(TurnsModel, to_be_one_round_further_ahead_is_too_far) {
+  expect_found<WriteAndRead<Checked, Reckless<4, 4>, 4, false>>(rl::test_result_data_race);
+}
+
+struct PublishesRelaxed : Checked {
+  static constexpr auto publish = std::memory_order_relaxed;
+};
+struct LooksRelaxed : Checked {
+  static constexpr auto look = std::memory_order_relaxed;
+};
+
+TEST(TurnsModel, weaker_orders_are_found_out) {
+  expect_found<WriteAndRead<PublishesRelaxed, Turns<4>, 4, false>>(rl::test_result_data_race);
+  expect_found<WriteAndRead<LooksRelaxed, Turns<4>, 4, false>>(rl::test_result_data_race);
+  expect_found<WriteAndRead<PublishesRelaxed, Turns<4>, 4, true>>(rl::test_result_data_race);
+  expect_found<WriteAndRead<LooksRelaxed, Turns<4>, 4, true>>(rl::test_result_data_race);
+}
+
+}  // namespace
+}  // namespace hocket::model
