@@ -30,16 +30,6 @@ need_packages() {
     die "apt-get could not install: $missing (its message is above; is this machine offline?)"
 }
 
-# need_contestants: what ./hk bench comm measures hocket against, where it can be installed; it does without the others.
-need_contestants() {
-  local list=$root/scripts/packages-bench.txt
-  if ((EUID == 0)); then
-    (need_packages "$list") || say "measuring without the MPI libraries that could not be installed"
-  elif ! { command -v mpicc.openmpi && command -v mpicc.mpich; } >/dev/null; then
-    say "for all contestants, run this once as root: apt-get install $(sed '/^#/d' "$list" | tr '\n' ' ')"
-  fi
-}
-
 # need_python: makes .venv with what scripts/requirements.txt pins. A stamp, written last, holds the hash of that file:
 # after an interrupted attempt, or when the pins change, the environment is made anew.
 need_python() {
