@@ -72,7 +72,8 @@ std::string Complaints::text() const {
 std::vector<std::string> run_world(Kind kind, std::int32_t ranks, const SayingBody& body, WorldOptions options) {
   options.join_timeout = 60s;
   if (options.timeout == WorldOptions{}.timeout) options.timeout = 60s;
-  return kind == Kind::threads ? run_threads(ranks, body, options) : run_processes(ranks, body, options);
+  const bool forks = ranks_may_be_processes && kind == Kind::processes;
+  return forks ? run_processes(ranks, body, options) : run_threads(ranks, body, options);
 }
 
 void expect_well(Kind kind, std::int32_t ranks, const RankBody& body) {

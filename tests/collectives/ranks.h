@@ -15,6 +15,13 @@ enum class Kind { threads, processes };
 inline constexpr Kind both_kinds[] = {Kind::threads, Kind::processes};
 const char* name_of(Kind kind);
 
+// ThreadSanitizer starts no threads in a process that was forked from one with threads: under it all ranks are threads.
+#if defined(__SANITIZE_THREAD__)
+inline constexpr bool ranks_may_be_processes = false;
+#else
+inline constexpr bool ranks_may_be_processes = true;
+#endif
+
 // What one rank found wrong. Expectations of gtest don't reach out of a process.
 class Complaints {
  public:

@@ -51,11 +51,14 @@ std::string TwoHosts::impossible(const std::string& launcher) {
   for (const std::string& program : {std::string("ip"), std::string("tc"), std::string("unshare"), launcher}) {
     if (!on_path(program)) return "two hosts need the program " + program + ", which is not on the PATH";
   }
+  // All that the hosts will be made of: a container or a chroot may allow the first and refuse the rest.
   const std::string trial = "hktry" + std::to_string(getpid());
-  if (std::system(("ip netns add " + trial + " 2>/dev/null && ip netns del " + trial).c_str()) != 0) {
-    return "two hosts need network namespaces, which this kernel or container does not allow";
-  }
-  return "";
+  const std::string commands = "ip netns add " + trial + " && ip netns exec " + trial + " unshare --uts hostname " +
+                               trial + " && ip -n " + trial + " link add hkv1 type veth peer name hkv2 && tc -n " +
+                               trial + " qdisc add dev hkv1 root tbf rate 1gbit burst 256kb latency 100ms";
+  const bool possible = std::system(("exec 2>/dev/null; " + commands).c_str()) == 0;
+  if (std::system(("ip netns del " + trial + " 2>/dev/null").c_str()) == 0 && possible) return "";
+  return "two hosts need network namespaces, veth pairs and tbf, which this kernel, container or chroot does not allow";
 }
 
 TwoHosts::TwoHosts(const std::string& rate, std::string library_folder) : library_folder_(std::move(library_folder)) {
