@@ -1,11 +1,11 @@
 // What the driver makes of contestants that misbehave. These are written in Python, which the build needs anyway.
 #include "contestant.h"
+#include "support/temporary_folder.h"
 
 #include <gmock/gmock.h>
 #include <signal.h>
 
 #include <cstdlib>
-#include <filesystem>
 #include <fstream>
 
 namespace hocket::comm_bench {
@@ -29,13 +29,6 @@ for line in lines:
 
 class Contestants : public testing::Test {
  protected:
-  void SetUp() override {
-    std::string pattern = (std::filesystem::temp_directory_path() / "hocket-contestant-XXXXXX").string();
-    ASSERT_NE(mkdtemp(pattern.data()), nullptr);
-    folder_ = pattern;
-  }
-  void TearDown() override { std::filesystem::remove_all(folder_); }
-
   Result<std::unique_ptr<Contestant>> start(const std::string& script, const char* before = prelude,
                                             Patience patience = {}) {
     Recipe recipe{"test", "Test", "", {}};
@@ -55,7 +48,8 @@ class Contestants : public testing::Test {
     return task;
   }
 
-  std::string folder_;
+  const TemporaryFolder temporary_;
+  const std::string folder_ = temporary_.path();
 };
 
 TEST_F(Contestants, times_of_the_slowest_rank_come_back_in_microseconds) {

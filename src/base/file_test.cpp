@@ -1,4 +1,5 @@
 #include "hocket/base/file.h"
+#include "support/temporary_folder.h"
 
 #include <gtest/gtest.h>
 
@@ -10,13 +11,8 @@ namespace {
 
 class WholeFile : public ::testing::Test {
  protected:
-  void SetUp() override {
-    std::string pattern = (std::filesystem::temp_directory_path() / "hocket_file_XXXXXX").string();
-    ASSERT_NE(mkdtemp(pattern.data()), nullptr);
-    folder_ = pattern;
-  }
-  void TearDown() override { std::filesystem::remove_all(folder_); }
-  std::string folder_;
+  const TemporaryFolder temporary_;
+  const std::string folder_ = temporary_.path();
 };
 
 TEST_F(WholeFile, holds_what_was_written_last) {

@@ -1,11 +1,13 @@
-// Collectives as rounds between ranks of one host. docs/comm.md has the steps, bytes and synchronisations of each.
+// Collectives as rounds between ranks of one host. docs/collectives.md has the steps, bytes and synchronisations of each.
 //
 // In the first round of each everyone waits for everyone, so that a rank which made another call is noticed before a result is
 // written.
 #pragma once
 
+#include <span>
+
+#include "comm/reduce.h"
 #include "comm/rounds.h"
-#include "comm/symmetric_heap.h"
 
 namespace hocket {
 
@@ -15,14 +17,20 @@ struct Cut {
   bool streaming = false;
 };
 
+inline Reduction reduction_of(const Rounds& rounds, const GroupCall& call) {
+  return {call.dtype, call.reduce, call.factor, rounds.size()};
+}
+
 Status meet(Rounds& rounds);  // barrier
 
-Status one_shot_all_reduce(Rounds& rounds, const GroupCall& call, Cut cut);
-Status two_shot_all_reduce(Rounds& rounds, const GroupCall& call, Cut cut);
-Status copying_all_gather(Rounds& rounds, const GroupCall& call, Cut cut);
-Status copying_reduce_scatter(Rounds& rounds, const GroupCall& call, Cut cut);
-Status copying_all_to_all(Rounds& rounds, const GroupCall& call, Cut cut);
-Status copying_broadcast(Rounds& rounds, const GroupCall& call, Cut cut);
+// False if somebody has asked in the first round whether all have their buffers in symmetric memory. Nothing is written then,
+// and all begin again.
+Result<bool> one_shot_all_reduce(Rounds& rounds, const GroupCall& call, Cut cut);
+Result<bool> two_shot_all_reduce(Rounds& rounds, const GroupCall& call, Cut cut);
+Result<bool> copying_all_gather(Rounds& rounds, const GroupCall& call, Cut cut);
+Result<bool> copying_reduce_scatter(Rounds& rounds, const GroupCall& call, Cut cut);
+Result<bool> copying_all_to_all(Rounds& rounds, const GroupCall& call, Cut cut);
+Result<bool> copying_broadcast(Rounds& rounds, const GroupCall& call, Cut cut);
 
 // The buffers of all ranks that a call works on in place.
 struct SharedBuffers {

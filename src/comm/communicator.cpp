@@ -7,8 +7,7 @@ namespace hocket {
 
 namespace {
 
-[[gnu::always_inline]] inline GroupCall call_of(Operator op, Dtype dtype, const CallOptions& options,
-                                                const Lane& lane) {
+GroupCall call_of(Operator op, Dtype dtype, const CallOptions& options, const Lane& lane) {
   GroupCall call;
   call.op = op;
   call.dtype = dtype;
@@ -20,10 +19,27 @@ namespace {
   return call;
 }
 
-// Leaves nothing in the call.
-Work submit(Lane& lane, GroupCall& call, const CallOptions& options) {
+// `describe(call)` says what is communicated.
+template <class Describe>
+Work start(Lane& lane, Operator op, Dtype dtype, const CallOptions& options, const Describe& describe) {
+  GroupCall call = call_of(op, dtype, options, lane);
+  describe(call);
   if (Status status = check_and_count(call, lane.group()); !status) return Work::failed(std::move(status).error());
   return lane.submit(call, options.blocking);
+}
+
+auto many(std::span<const Transfer> parts, ReduceOp op = ReduceOp::sum) {
+  return [parts, op](GroupCall& call) {
+    call.many.assign(parts.begin(), parts.end());
+    call.reduce = op;
+  };
+}
+
+auto one(const Transfer& part, ReduceOp op = ReduceOp::sum) {
+  return [part, op](GroupCall& call) {
+    call.first = part;
+    call.reduce = op;
+  };
 }
 
 }  // namespace
@@ -32,79 +48,60 @@ const RankGroup& Communicator::group() const { return lane_->group(); }
 
 Work Communicator::all_reduce(const void* input, void* output, std::int64_t count, Dtype dtype, ReduceOp op,
                               const CallOptions& options) const {
-  GroupCall call = call_of(Operator::all_reduce, dtype, options, *lane_);
-  call.first = {input, output, count};
-  call.reduce = op;
-  return submit(*lane_, call, options);
+  return start(*lane_, Operator::all_reduce, dtype, options, one({input, output, count}, op));
 }
 
 Work Communicator::all_gather(const void* input, void* output, std::int64_t count, Dtype dtype,
                               const CallOptions& options) const {
-  GroupCall call = call_of(Operator::all_gather, dtype, options, *lane_);
-  call.first = {input, output, count};
-  return submit(*lane_, call, options);
+  return start(*lane_, Operator::all_gather, dtype, options, one({input, output, count}));
 }
 
 Work Communicator::reduce_scatter(const void* input, void* output, std::int64_t count, Dtype dtype, ReduceOp op,
                                   const CallOptions& options) const {
-  GroupCall call = call_of(Operator::reduce_scatter, dtype, options, *lane_);
-  call.first = {input, output, count};
-  call.reduce = op;
-  return submit(*lane_, call, options);
+  return start(*lane_, Operator::reduce_scatter, dtype, options, one({input, output, count}, op));
 }
 
 Work Communicator::all_to_all(const void* input, void* output, std::int64_t count, Dtype dtype,
                               const CallOptions& options) const {
-  GroupCall call = call_of(Operator::all_to_all, dtype, options, *lane_);
-  call.first = {input, output, count};
-  return submit(*lane_, call, options);
+  return start(*lane_, Operator::all_to_all, dtype, options, one({input, output, count}));
 }
 
 Work Communicator::all_to_all(const void* input, std::span<const std::int64_t> input_splits, void* output,
                               std::span<const std::int64_t> output_splits, Dtype dtype,
                               const CallOptions& options) const {
-  GroupCall call = call_of(Operator::all_to_all, dtype, options, *lane_);
-  call.first = {input, output, 0};
-  call.has_splits = true;
-  call.input_splits.assign(input_splits.begin(), input_splits.end());
-  call.output_splits.assign(output_splits.begin(), output_splits.end());
-  return submit(*lane_, call, options);
+  return start(*lane_, Operator::all_to_all, dtype, options, [&](GroupCall& call) {
+    call.first = {input, output, 0};
+    call.has_splits = true;
+    call.input_splits.assign(input_splits.begin(), input_splits.end());
+    call.output_splits.assign(output_splits.begin(), output_splits.end());
+  });
 }
 
 Work Communicator::broadcast(const void* input, void* output, std::int64_t count, Dtype dtype, std::int32_t source,
                              const CallOptions& options) const {
-  GroupCall call = call_of(Operator::broadcast, dtype, options, *lane_);
-  call.first = {input, output, count};
-  call.root = source;
-  return submit(*lane_, call, options);
+  return start(*lane_, Operator::broadcast, dtype, options, [&](GroupCall& call) {
+    call.first = {input, output, count};
+    call.root = source;
+  });
 }
 
 Work Communicator::barrier(const CallOptions& options) const {
-  GroupCall call = call_of(Operator::barrier, Dtype::u8, options, *lane_);
-  return submit(*lane_, call, options);
+  return start(*lane_, Operator::barrier, Dtype::u8, options, [](GroupCall&) {});
 }
 
 Work Communicator::all_reduce_coalesced(std::span<const Transfer> parts, Dtype dtype, ReduceOp op,
                                         const CallOptions& options) const {
-  GroupCall call = call_of(Operator::all_reduce, dtype, options, *lane_);
-  call.many.assign(parts.begin(), parts.end());
-  call.reduce = op;
-  return submit(*lane_, call, options);
+  return start(*lane_, Operator::all_reduce, dtype, options, many(parts, op));
 }
 
 Work Communicator::all_gather_coalesced(std::span<const Transfer> parts, Dtype dtype,
                                         const CallOptions& options) const {
-  GroupCall call = call_of(Operator::all_gather, dtype, options, *lane_);
-  call.many.assign(parts.begin(), parts.end());
-  return submit(*lane_, call, options);
+  return start(*lane_, Operator::all_gather, dtype, options, many(parts));
 }
 
 Work Communicator::reduce_scatter_coalesced(std::span<const Transfer> parts, Dtype dtype, ReduceOp op,
                                             const CallOptions& options) const {
-  GroupCall call = call_of(Operator::reduce_scatter, dtype, options, *lane_);
-  call.many.assign(parts.begin(), parts.end());
-  call.reduce = op;
-  return submit(*lane_, call, options);
+  return start(*lane_, Operator::reduce_scatter, dtype, options, many(parts, op));
 }
 
 Work Communicator::isend(const void* data, std::int64_t count, Dtype dtype, std::int32_t destination, std::int32_t tag,

@@ -11,10 +11,6 @@ namespace hocket {
 
 namespace {
 
-Reduction reduction_of(const Rounds& rounds, const GroupCall& call) {
-  return {call.dtype, call.reduce, call.factor, rounds.size()};
-}
-
 // The rounds of a call, cut into blocks of elements. A call without elements has one round, too: the others may have made a
 // different call.
 class Blocks {
@@ -29,11 +25,47 @@ class Blocks {
   std::int64_t block_;
 };
 
-// Somebody has its buffers in symmetric memory and asked whether all have. Not all have, so all begin again.
-Result<bool> began_in_vain(Rounds& rounds) {
+// Waits for all, and says whether all copy.
+Result<bool> all_copy(Rounds& rounds) {
   HOCKET_CHECK(rounds.take_all());
-  return !rounds.notes_are(0);
+  return rounds.notes_are(0);
 }
+
+// Copies the elements [first, first + count) of all parts into a slot; `from` says where a stretch of them lies.
+template <class From>
+void copy_in(Parts& parts, std::int64_t first, std::int64_t count, std::int64_t size, std::byte* slot,
+             const From& from) {
+  parts.each(first, count, [&](const Stretch& stretch) {
+    std::memcpy(slot + stretch.at * size, from(stretch), bytes(stretch.count * size));
+  });
+}
+
+// Where a stretch of this rank's own input or output lies.
+auto inputs(std::int64_t size) {
+  return [size](const Stretch& stretch) { return input_at(stretch.part, stretch.first * size); };
+}
+auto outputs(std::int64_t size) {
+  return [size](const Stretch& stretch) { return output_at(stretch.part, stretch.first * size); };
+}
+
+// Combines what all ranks have for this one: its own elements, which it need not read from its slot, and what the others have
+// `at` bytes behind the start of theirs.
+class Combiner {
+ public:
+  Combiner(const Rounds& rounds, const GroupCall& call)
+      : rounds_(rounds), reduction_(reduction_of(rounds, call)), sources_(rounds.size()) {}
+
+  void run(std::int64_t at, const std::byte* own, std::byte* output, std::int64_t count, bool streaming) {
+    for (std::int32_t place = 0; place < rounds_.size(); ++place) sources_[place] = rounds_.slot_of(place) + at;
+    sources_[rounds_.place()] = own;
+    reduce(reduction_, sources_.span(), output, count, streaming);
+  }
+
+ private:
+  const Rounds& rounds_;
+  Reduction reduction_;
+  SourceList sources_;
+};
 
 }  // namespace
 
@@ -43,47 +75,37 @@ Status meet(Rounds& rounds) {
   return rounds.take_all();
 }
 
-Status one_shot_all_reduce(Rounds& rounds, const GroupCall& call, Cut cut) {
+Result<bool> one_shot_all_reduce(Rounds& rounds, const GroupCall& call, Cut cut) {
   const std::int64_t size = size_of(call.dtype);
-  const Reduction reduction = reduction_of(rounds, call);
   Parts parts(call);
+  Combiner combiner(rounds, call);
   const Blocks blocks(parts.total(), cut.block / size);
-  SourceList sources(rounds.size());
   for (std::int64_t round = 0; round < blocks.rounds(); ++round) {
     const std::int64_t first = blocks.first(round);
     const std::int64_t count = blocks.count(round);
     HOCKET_TRY(std::byte * slot, rounds.open());
-    parts.each(first, count, [&](const Stretch& stretch) {
-      std::memcpy(slot + stretch.at * size, input_at(stretch.part, stretch.first * size), bytes(stretch.count * size));
-    });
+    copy_in(parts, first, count, size, slot, inputs(size));
     rounds.post();
-    HOCKET_TRY(const bool again, began_in_vain(rounds));
-    if (again) {
-      --round;
-      continue;
-    }
+    HOCKET_TRY(const bool go_on, all_copy(rounds));
+    if (!go_on) return false;
     parts.each(first, count, [&](const Stretch& stretch) {
-      for (std::int32_t place = 0; place < rounds.size(); ++place) {
-        sources[place] = rounds.slot_of(place) + stretch.at * size;
-      }
-      sources[rounds.place()] = input_at(stretch.part, stretch.first * size);
-      reduce(reduction, sources.span(), output_at(stretch.part, stretch.first * size), stretch.count, cut.streaming);
+      combiner.run(stretch.at * size, inputs(size)(stretch), outputs(size)(stretch), stretch.count, cut.streaming);
     });
   }
-  return {};
+  return true;
 }
 
 // Round n hands over the inputs of block n and the results of block n-1, so there is one synchronisation for each block.
-Status two_shot_all_reduce(Rounds& rounds, const GroupCall& call, Cut cut) {
+Result<bool> two_shot_all_reduce(Rounds& rounds, const GroupCall& call, Cut cut) {
   const std::int64_t size = size_of(call.dtype);
-  const Reduction reduction = reduction_of(rounds, call);
   const std::int64_t ranks = rounds.size();
   Parts parts(call);
+  Combiner combiner(rounds, call);
   // A slot holds a block of inputs and one part of it, the results.
   const std::int64_t part =
       std::max<std::int64_t>(cut.block / (ranks + 1) / cache_line * cache_line, cache_line) / size;
+  const std::int64_t results_at = ranks * part * size;
   const Blocks blocks(parts.total(), part * ranks);
-  SourceList sources(rounds.size());
   const auto part_of = [&](std::int64_t block, std::int64_t place) {  // first element and count
     const std::int64_t from = std::min(place * part, blocks.count(block));
     return std::pair(blocks.first(block) + from, std::min((place + 1) * part, blocks.count(block)) - from);
@@ -91,51 +113,37 @@ Status two_shot_all_reduce(Rounds& rounds, const GroupCall& call, Cut cut) {
   for (std::int64_t round = 0; round <= blocks.rounds(); ++round) {
     const bool has_inputs = round < blocks.rounds();
     HOCKET_TRY(std::byte * slot, rounds.open());
-    std::byte* const results = slot + ranks * part * size;
     if (round > 0) {
       const auto [first, count] = part_of(round - 1, rounds.place());
-      parts.each(first, count, [&](const Stretch& stretch) {
-        std::memcpy(results + stretch.at * size, output_at(stretch.part, stretch.first * size),
-                    bytes(stretch.count * size));
-      });
+      copy_in(parts, first, count, size, slot + results_at, outputs(size));
     }
     for (std::int64_t place = 0; has_inputs && place < ranks; ++place) {
       if (place == rounds.place()) continue;
       const auto [first, count] = part_of(round, place);
-      parts.each(first, count, [&](const Stretch& stretch) {
-        std::memcpy(slot + (place * part + stretch.at) * size, input_at(stretch.part, stretch.first * size),
-                    bytes(stretch.count * size));
-      });
+      copy_in(parts, first, count, size, slot + place * part * size, inputs(size));
     }
     rounds.post();
-    HOCKET_TRY(const bool again, began_in_vain(rounds));
-    if (again) {
-      --round;
-      continue;
-    }
+    HOCKET_TRY(const bool go_on, all_copy(rounds));
+    if (!go_on) return false;
     for (std::int64_t i = 1; round > 0 && i < ranks; ++i) {
       const auto place = static_cast<std::int32_t>((rounds.place() + i) % ranks);
       const auto [first, count] = part_of(round - 1, place);
-      const std::byte* theirs = rounds.slot_of(place) + ranks * part * size;
+      const std::byte* theirs = rounds.slot_of(place) + results_at;
       parts.each(first, count, [&](const Stretch& stretch) {
-        copy(theirs + stretch.at * size, output_at(stretch.part, stretch.first * size), stretch.count * size,
-             cut.streaming);
+        copy(theirs + stretch.at * size, outputs(size)(stretch), stretch.count * size, cut.streaming);
       });
     }
     if (!has_inputs) break;
     const auto [first, count] = part_of(round, rounds.place());
     parts.each(first, count, [&](const Stretch& stretch) {
-      for (std::int32_t place = 0; place < rounds.size(); ++place) {
-        sources[place] = rounds.slot_of(place) + (rounds.place() * part + stretch.at) * size;
-      }
-      sources[rounds.place()] = input_at(stretch.part, stretch.first * size);
-      reduce(reduction, sources.span(), output_at(stretch.part, stretch.first * size), stretch.count);
+      combiner.run((rounds.place() * part + stretch.at) * size, inputs(size)(stretch), outputs(size)(stretch),
+                   stretch.count, false);  // read again in the next round
     });
   }
-  return {};
+  return true;
 }
 
-Status copying_all_gather(Rounds& rounds, const GroupCall& call, Cut cut) {
+Result<bool> copying_all_gather(Rounds& rounds, const GroupCall& call, Cut cut) {
   const std::int64_t size = size_of(call.dtype);
   Parts parts(call);
   const Blocks blocks(parts.total(), cut.block / size);
@@ -146,19 +154,14 @@ Status copying_all_gather(Rounds& rounds, const GroupCall& call, Cut cut) {
     const std::int64_t first = blocks.first(round);
     const std::int64_t count = blocks.count(round);
     HOCKET_TRY(std::byte * slot, rounds.open());
-    parts.each(first, count, [&](const Stretch& stretch) {
-      std::memcpy(slot + stretch.at * size, input_at(stretch.part, stretch.first * size), bytes(stretch.count * size));
-    });
+    copy_in(parts, first, count, size, slot, inputs(size));
     rounds.post();
     if (round == 0) {
-      HOCKET_TRY(const bool again, began_in_vain(rounds));
-      if (again) {
-        --round;
-        continue;
-      }
+      HOCKET_TRY(const bool go_on, all_copy(rounds));
+      if (!go_on) return false;
     }
     parts.each(first, count, [&](const Stretch& stretch) {
-      const std::byte* mine = input_at(stretch.part, stretch.first * size);
+      const std::byte* mine = inputs(size)(stretch);
       std::byte* to = gathered(stretch, rounds.place());
       if (to != mine) copy(mine, to, stretch.count * size, cut.streaming);
     });
@@ -170,17 +173,16 @@ Status copying_all_gather(Rounds& rounds, const GroupCall& call, Cut cut) {
       });
     }
   }
-  return {};
+  return true;
 }
 
-Status copying_reduce_scatter(Rounds& rounds, const GroupCall& call, Cut cut) {
+Result<bool> copying_reduce_scatter(Rounds& rounds, const GroupCall& call, Cut cut) {
   const std::int64_t size = size_of(call.dtype);
   const std::int64_t ranks = rounds.size();
-  const Reduction reduction = reduction_of(rounds, call);
   Parts parts(call);
+  Combiner combiner(rounds, call);
   const std::int64_t share = cut.block / ranks / size;
   const Blocks blocks(parts.total(), share);
-  SourceList sources(rounds.size());
   const auto scattered = [&](const Stretch& stretch, std::int64_t place) {
     return input_at(stretch.part, (place * stretch.part.count + stretch.first) * size);
   };
@@ -190,28 +192,21 @@ Status copying_reduce_scatter(Rounds& rounds, const GroupCall& call, Cut cut) {
     HOCKET_TRY(std::byte * slot, rounds.open());
     for (std::int64_t place = 0; place < ranks; ++place) {
       if (place == rounds.place()) continue;
-      parts.each(first, count, [&](const Stretch& stretch) {
-        std::memcpy(slot + (place * share + stretch.at) * size, scattered(stretch, place), bytes(stretch.count * size));
-      });
+      copy_in(parts, first, count, size, slot + place * share * size,
+              [&](const Stretch& stretch) { return scattered(stretch, place); });
     }
     rounds.post();
-    HOCKET_TRY(const bool again, began_in_vain(rounds));
-    if (again) {
-      --round;
-      continue;
-    }
+    HOCKET_TRY(const bool go_on, all_copy(rounds));
+    if (!go_on) return false;
     parts.each(first, count, [&](const Stretch& stretch) {
-      for (std::int32_t place = 0; place < rounds.size(); ++place) {
-        sources[place] = rounds.slot_of(place) + (rounds.place() * share + stretch.at) * size;
-      }
-      sources[rounds.place()] = scattered(stretch, rounds.place());
-      reduce(reduction, sources.span(), output_at(stretch.part, stretch.first * size), stretch.count, cut.streaming);
+      combiner.run((rounds.place() * share + stretch.at) * size, scattered(stretch, rounds.place()),
+                   outputs(size)(stretch), stretch.count, cut.streaming);
     });
   }
-  return {};
+  return true;
 }
 
-Status copying_broadcast(Rounds& rounds, const GroupCall& call, Cut cut) {
+Result<bool> copying_broadcast(Rounds& rounds, const GroupCall& call, Cut cut) {
   const std::int64_t size = size_of(call.dtype);
   const bool is_source = rounds.place() == call.root;
   Parts parts(call);
@@ -220,31 +215,23 @@ Status copying_broadcast(Rounds& rounds, const GroupCall& call, Cut cut) {
     const std::int64_t first = blocks.first(round);
     const std::int64_t count = blocks.count(round);
     HOCKET_TRY(std::byte * slot, rounds.open());
-    if (is_source) {
-      parts.each(first, count, [&](const Stretch& stretch) {
-        std::memcpy(slot + stretch.at * size, input_at(stretch.part, stretch.first * size),
-                    bytes(stretch.count * size));
-      });
-    }
+    if (is_source) copy_in(parts, first, count, size, slot, inputs(size));
     rounds.post();
     if (round == 0) {
-      HOCKET_TRY(const bool again, began_in_vain(rounds));
-      if (again) {
-        --round;
-        continue;
-      }
+      HOCKET_TRY(const bool go_on, all_copy(rounds));
+      if (!go_on) return false;
     }
     const std::byte* from = nullptr;
     if (!is_source) {
       HOCKET_TRY(from, rounds.take(call.root));
     }
     parts.each(first, count, [&](const Stretch& stretch) {
-      const std::byte* data = is_source ? input_at(stretch.part, stretch.first * size) : from + stretch.at * size;
-      std::byte* to = output_at(stretch.part, stretch.first * size);
+      const std::byte* data = is_source ? inputs(size)(stretch) : from + stretch.at * size;
+      std::byte* to = outputs(size)(stretch);
       if (to != data) copy(data, to, stretch.count * size, cut.streaming);
     });
   }
-  return {};
+  return true;
 }
 
 }  // namespace hocket

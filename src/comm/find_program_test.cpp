@@ -1,4 +1,5 @@
 #include "comm/find_program.h"
+#include "support/temporary_folder.h"
 
 #include <gtest/gtest.h>
 
@@ -14,9 +15,6 @@ namespace fs = std::filesystem;
 class FindProgram : public testing::Test {
  protected:
   void SetUp() override {
-    std::string pattern = (fs::temp_directory_path() / "hocket_find_XXXXXX").string();
-    ASSERT_NE(mkdtemp(pattern.data()), nullptr);
-    folder_ = pattern;
     fs::create_directories(folder_ / "first/tool");  // a folder is no program
     fs::create_directories(folder_ / "second");
     fs::create_directories(folder_ / "third");
@@ -24,10 +22,10 @@ class FindProgram : public testing::Test {
     std::ofstream(folder_ / "third/tool") << "#!/bin/sh\n";
     fs::permissions(folder_ / "third/tool", fs::perms::owner_all);
   }
-  void TearDown() override { fs::remove_all(folder_); }
   std::string in(const std::string& name) const { return (folder_ / name).string(); }
 
-  fs::path folder_;
+  const TemporaryFolder temporary_;
+  const fs::path folder_ = temporary_.path();
 };
 
 TEST_F(FindProgram, takes_the_first_file_in_the_search_that_can_be_run) {

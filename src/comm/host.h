@@ -14,6 +14,9 @@
 
 namespace hocket {
 
+// Who waits looks as often whether the others live: a death is named well within 100 ms.
+inline constexpr std::chrono::milliseconds between_looks_at_peers{20};
+
 class Host {
  public:
   // Collective over the ranks of this host, which are these of the world, in the link's order.

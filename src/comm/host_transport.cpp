@@ -59,7 +59,7 @@ Cut HostTransport::cut_of(const GroupCall& call, std::int64_t whole) const {
   // At least a cache line for every rank.
   cut.block = std::clamp<std::int64_t>(cut.block, (rounds_->size() + 1) * 2 * cache_line, Rounds::slot_bytes);
   // Small calls have a small slot, which holds all shares in one round.
-  if (is_small(call)) cut.block = Rounds::small_slot_bytes;
+  if (rounds_->has_small_slots()) cut.block = Rounds::small_slot_bytes;
   cut.streaming = whole >= tuning_.streaming_from && !in_place(call);
   return cut;
 }
@@ -70,11 +70,18 @@ Status HostTransport::run_copying(const GroupCall& call) {
   }
   const std::int64_t whole = bytes_of(call, rounds_->size());
   const Cut cut = cut_of(call, whole);
+  for (;;) {
+    HOCKET_TRY(const bool done, run_copying(call, cut, whole));
+    if (done) return {};
+  }
+}
+
+Result<bool> HostTransport::run_copying(const GroupCall& call, Cut cut, std::int64_t whole) {
   switch (call.op) {
     case Operator::all_reduce: {
-      const bool two =
-          call.algorithm == CollectiveAlgorithm::two_shot ||
-          (call.algorithm == CollectiveAlgorithm::automatic && !is_small(call) && whole > tuning_.one_shot_until);
+      const bool two = call.algorithm == CollectiveAlgorithm::two_shot ||
+                       (call.algorithm == CollectiveAlgorithm::automatic && !rounds_->has_small_slots() &&
+                        whole > tuning_.one_shot_until);
       rounds_->use(two ? CollectiveAlgorithm::two_shot : CollectiveAlgorithm::one_shot);
       return two ? two_shot_all_reduce(*rounds_, call, cut) : one_shot_all_reduce(*rounds_, call, cut);
     }
@@ -82,7 +89,7 @@ Status HostTransport::run_copying(const GroupCall& call) {
     case Operator::reduce_scatter: return copying_reduce_scatter(*rounds_, call, cut);
     case Operator::all_to_all: return copying_all_to_all(*rounds_, call, cut);
     case Operator::broadcast: return copying_broadcast(*rounds_, call, cut);
-    case Operator::barrier: return meet(*rounds_);
+    case Operator::barrier: return meet(*rounds_).map([] { return true; });
     case Operator::allocate:
     case Operator::send:
     case Operator::receive: break;

@@ -18,6 +18,7 @@
 #include "comm/file_descriptor.h"
 #include "comm/rendezvous.h"
 #include "support/processes.h"
+#include "support/temporary_folder.h"
 
 namespace hocket {
 namespace {
@@ -32,13 +33,6 @@ class Launch : public testing::Test {
     std::string out;
     std::string err;
   };
-
-  void SetUp() override {
-    std::string pattern = (std::filesystem::temp_directory_path() / "hocket_launch_XXXXXX").string();
-    ASSERT_NE(mkdtemp(pattern.data()), nullptr);
-    folder_ = pattern;
-  }
-  void TearDown() override { std::filesystem::remove_all(folder_); }
 
   static std::string content_of(const FileDescriptor& file) {
     std::string content(static_cast<std::size_t>(lseek(file.number(), 0, SEEK_END)), '\0');
@@ -72,7 +66,8 @@ class Launch : public testing::Test {
     return run(options);
   }
 
-  std::string folder_;
+  const TemporaryFolder temporary_;
+  const std::string folder_ = temporary_.path();
 };
 
 std::vector<std::string> sorted_lines(const std::string& text) {

@@ -13,7 +13,6 @@ namespace {
 
 constexpr std::uint32_t blocks = 4;
 constexpr std::int64_t block_bytes = std::int64_t{64} << 10;
-constexpr auto longest_sleep = std::chrono::milliseconds(20);  // between two looks whether the others live
 
 }  // namespace
 
@@ -161,9 +160,9 @@ void Mail::progress_or_rest() {
   // Spins and yields as long as it pays, then sleeps until the bell rings.
   const bool busy = progress() || pending_ == 0 || spin_until_raised(mine_->bell, seen + 1, host_->policy());
   const Deadline now = std::chrono::steady_clock::now();
-  if (busy && now - looked_for_crashes_ < longest_sleep) return;
+  if (busy && now - looked_for_crashes_ < between_looks_at_peers) return;
   fail_what_can_not_end(now);
-  if (!busy && pending_ > 0) sleep_until_raised(mine_->bell, seen + 1, longest_sleep);
+  if (!busy && pending_ > 0) sleep_until_raised(mine_->bell, seen + 1, between_looks_at_peers);
 }
 
 // What callers have asked for since.
@@ -341,8 +340,8 @@ void Mail::look_for_crashes(Deadline now) {
 // There is room for a message to a rank that has ended, but nobody to receive it.
 Status Mail::may_send(std::int32_t place, Deadline now) {
   const auto index = static_cast<std::size_t>(place);
-  if (now - looked_for_crashes_ >= longest_sleep) look_for_crashes(now);
-  if (now - looked_[index] >= longest_sleep && !broken_[index]) {
+  if (now - looked_for_crashes_ >= between_looks_at_peers) look_for_crashes(now);
+  if (now - looked_[index] >= between_looks_at_peers && !broken_[index]) {
     looked_[index] = now;
     if (const Status alive = host_->check({&members_[index], 1}); !alive) broken_[index] = alive.error();
   }

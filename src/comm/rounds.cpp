@@ -8,7 +8,6 @@ namespace hocket {
 
 namespace {
 
-constexpr auto longest_sleep = std::chrono::milliseconds(20);  // between two looks whether the others live
 constexpr auto longest_wait_for_a_record = std::chrono::seconds(1);
 constexpr std::int64_t slots_alignment = 4096;
 
@@ -113,7 +112,7 @@ Status Rounds::wait_long(std::int32_t place, std::uint32_t round) {
       fail_all(error);
       return fail(std::move(error));
     }
-    sleep_until_raised(flag, round, std::min<std::chrono::nanoseconds>(left, longest_sleep));
+    sleep_until_raised(flag, round, std::min<std::chrono::nanoseconds>(left, between_looks_at_peers));
   }
 }
 

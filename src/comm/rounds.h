@@ -43,6 +43,7 @@ class Rounds {
 
   // All rounds until end() are of this call. `small` puts the slot beside the flag.
   void begin(const GroupCall& call, bool small = false);
+  bool has_small_slots() const { return small_; }
   // For the flight record: what the call's algorithm came to.
   void use(CollectiveAlgorithm algorithm) {
     if (used_ != algorithm) is_recorded_ = false;

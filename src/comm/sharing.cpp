@@ -26,7 +26,7 @@ std::pair<std::int64_t, std::int64_t> share_of(std::int32_t place, std::int32_t 
 
 Status fused_all_reduce(Rounds& rounds, const GroupCall& call, const SharedBuffers& buffers) {
   const std::int64_t size = size_of(call.dtype);
-  const Reduction reduction{call.dtype, call.reduce, call.factor, rounds.size()};
+  const Reduction reduction = reduction_of(rounds, call);
   SourceList sources(rounds.size());
   const auto [begin, end] = share_of(rounds.place(), rounds.size(), call.count, size);
   const std::int64_t step = fused_block / size;
@@ -62,8 +62,7 @@ Status pulling_reduce_scatter(Rounds& rounds, const GroupCall& call, const Share
   for (std::int32_t place = 0; place < rounds.size(); ++place) {
     sources[place] = buffers.input[static_cast<std::size_t>(place)] + rounds.place() * share;
   }
-  reduce({call.dtype, call.reduce, call.factor, rounds.size()}, sources.span(),
-         static_cast<std::byte*>(call.first.output), call.count);
+  reduce(reduction_of(rounds, call), sources.span(), static_cast<std::byte*>(call.first.output), call.count);
   return meet(rounds);
 }
 

@@ -4,12 +4,12 @@
 #include <gtest/gtest.h>
 
 #include <cstdlib>
-#include <filesystem>
 #include <nlohmann/json.hpp>
 
 #include "comm/host_transport.h"
 #include "hocket/base/file.h"
 #include "support/host_ranks.h"
+#include "support/temporary_folder.h"
 
 namespace hocket {
 namespace {
@@ -28,15 +28,9 @@ TuningTable some_table() {
 
 class TuningFile : public ::testing::Test {
  protected:
-  void SetUp() override {
-    std::string pattern = (std::filesystem::temp_directory_path() / "hocket_tuning_XXXXXX").string();
-    ASSERT_NE(mkdtemp(pattern.data()), nullptr);
-    folder_ = pattern + "/a/b";
-    root_ = pattern;
-  }
-  void TearDown() override { std::filesystem::remove_all(root_); }
-  std::string root_;
-  std::string folder_;
+  const TemporaryFolder temporary_;
+  const std::string& root_ = temporary_.path();
+  const std::string folder_ = root_ + "/a/b";
 };
 
 TEST(TuningTable, has_a_row_for_every_number_of_ranks) {

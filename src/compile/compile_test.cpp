@@ -14,6 +14,7 @@
 #include "hocket/ir/text.h"
 #include "support/random_graph.h"
 #include "support/random_program.h"
+#include "support/temporary_folder.h"
 
 namespace hocket {
 namespace {
@@ -128,8 +129,8 @@ TEST(Compile, finds_a_peak_that_is_not_what_the_pass_claims) {
 }
 
 TEST(Compile, leaves_a_reproducer_that_replays_the_failure) {
-  std::string folder = (std::filesystem::temp_directory_path() / "hocket_compile_XXXXXX").string();
-  ASSERT_NE(mkdtemp(folder.data()), nullptr);
+  const TemporaryFolder temporary;
+  const std::string& folder = temporary.path();
   const auto breaks = [](const Graph&) -> Result<PassResult> { return fail(ErrorKind::internal, "lost a node"); };
   CompileOptions options = options_of("sink_waits,mine");
   options.reproducer_folder = folder;
@@ -145,7 +146,6 @@ TEST(Compile, leaves_a_reproducer_that_replays_the_failure) {
   const auto kept = read_graph(path);
   ASSERT_TRUE(kept) << kept.error().to_string();
   EXPECT_TRUE(*kept == *given->graph());
-  std::filesystem::remove_all(folder);
 }
 
 TEST(Compile, forgets_a_plan_when_the_order_changes) {

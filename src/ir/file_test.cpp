@@ -17,6 +17,7 @@
 #include "hocket/ir/text.h"
 #include "support/random_graph.h"
 #include "support/random_program.h"
+#include "support/temporary_folder.h"
 
 namespace hocket {
 namespace {
@@ -27,12 +28,6 @@ using testing::StartsWith;
 // A folder of its own for each test.
 class Files : public testing::Test {
  protected:
-  Files() {
-    std::string pattern = testing::TempDir() + "hocket_file_XXXXXX";
-    folder_ = ::mkdtemp(pattern.data());
-  }
-  ~Files() override { std::filesystem::remove_all(folder_); }
-
   std::string path(std::string_view name) const { return folder_ / name; }
   std::string put(std::string_view name, std::string_view content) const {
     std::ofstream(path(name), std::ios::binary) << content;
@@ -52,7 +47,8 @@ class Files : public testing::Test {
     return graph ? "" : graph.error().to_string();
   }
 
-  std::filesystem::path folder_;
+  const TemporaryFolder temporary_;
+  const std::filesystem::path folder_ = temporary_.path();
 };
 
 TEST_F(Files, graphs_survive_every_format) {

@@ -2,18 +2,18 @@
 #include <gtest/gtest.h>
 
 #include <cstdlib>
-#include <filesystem>
 #include <nlohmann/json.hpp>
 
 #include "comm/tuning_file.h"
 #include "ranks.h"
+#include "support/temporary_folder.h"
 
 namespace hocket {
 namespace {
 
 TEST(Tuned, thresholds_of_the_cache_change_the_algorithm_of_all_ranks) {
-  std::string folder = (std::filesystem::temp_directory_path() / "hocket_tuned_XXXXXX").string();
-  ASSERT_NE(mkdtemp(folder.data()), nullptr);
+  const TemporaryFolder temporary;
+  const std::string& folder = temporary.path();
   TuningTable table;
   table.row(TuningTable::row_of(3)).one_shot_until = 0;
   ASSERT_TRUE(save_tuning(table, folder));
@@ -28,7 +28,6 @@ TEST(Tuned, thresholds_of_the_cache_change_the_algorithm_of_all_ranks) {
   });
   for (const std::string& used : said) EXPECT_EQ(used, "two_shot");
   unsetenv("HOCKET_CACHE");
-  std::filesystem::remove_all(folder);
 }
 
 }  // namespace

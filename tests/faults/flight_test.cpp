@@ -10,6 +10,7 @@
 #include "comm/flight_story.h"
 #include "hocket/base/file.h"
 #include "launched.h"
+#include "support/temporary_folder.h"
 
 namespace hocket {
 namespace {
@@ -20,13 +21,6 @@ using ::testing::HasSubstr;
 
 class Flight : public ::testing::Test {
  protected:
-  void SetUp() override {
-    std::string pattern = (std::filesystem::temp_directory_path() / "hocket_flight_XXXXXX").string();
-    ASSERT_NE(mkdtemp(pattern.data()), nullptr);
-    folder_ = pattern;
-  }
-  void TearDown() override { std::filesystem::remove_all(folder_); }
-
   std::string reports() const { return folder_ + "/reports"; }
   std::string file(int rank) const { return reports() + "/flight-world-rank" + std::to_string(rank) + ".json"; }
   FlightReport report(int rank) const { return parse_flight_report(*read_file(file(rank)), file(rank)).value(); }
@@ -49,7 +43,8 @@ class Flight : public ::testing::Test {
     });
   }
 
-  std::string folder_;
+  const TemporaryFolder temporary_;
+  const std::string folder_ = temporary_.path();
   bool wanted_ = true;
 };
 

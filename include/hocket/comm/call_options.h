@@ -9,7 +9,7 @@
 
 namespace hocket {
 
-// All algorithms give the same bits. docs/comm.md has their steps and bytes.
+// All algorithms give the same bits. docs/collectives.md has their steps and bytes.
 enum class CollectiveAlgorithm : std::uint8_t {
   automatic,  // by size, number of ranks and what hocket calibrate found
   one_shot,   // everyone copies its input in, and reads the inputs of all
