@@ -15,6 +15,12 @@ inline constexpr std::int64_t cache_line = 64;
 
 inline std::size_t bytes(std::int64_t count) { return static_cast<std::size_t>(count); }
 
+// What is streamed needs a stream_fence() behind it.
+inline void copy_unfenced(const std::byte* from, std::byte* to, std::int64_t count, bool streaming) {
+  if (streaming) stream_copy(from, to, bytes(count));
+  else std::memcpy(to, from, bytes(count));
+}
+
 inline void copy(const std::byte* from, std::byte* to, std::int64_t count, bool streaming) {
   if (streaming) copy_streaming(from, to, count);
   else std::memcpy(to, from, bytes(count));

@@ -24,9 +24,9 @@ bool in_place(const GroupCall& call) { return call.parts().front().input == call
 }  // namespace
 
 Status HostTransport::run(const GroupCall& call) {
-  const bool small = is_small(call);
-  rounds_->begin(call, small);
-  const Status status = small ? run_copying(call) : run_rounds(call);
+  const std::int64_t small_slot = small_slot_of(call);
+  rounds_->begin(call, small_slot);
+  const Status status = small_slot > 0 ? run_copying(call) : run_rounds(call);
   if (status) rounds_->end();
   return status;
 }
@@ -38,13 +38,15 @@ Result<SymmetricPlace> HostTransport::allocate(const GroupCall& call) {
   return place;
 }
 
-// What one rank gives fits beside its flag.
-bool HostTransport::is_small(const GroupCall& call) const {
+// Not 0 where all that one rank gives fits beside its flag.
+std::int64_t HostTransport::small_slot_of(const GroupCall& call) const {
   const bool for_each = call.op == Operator::reduce_scatter || call.op == Operator::all_to_all;
   const std::int64_t gives = call.count * size_of(call.dtype) * (for_each ? rounds_->size() : 1);
-  return gives <= Rounds::small_slot_bytes && call.input_splits.empty() &&
-         call.algorithm != CollectiveAlgorithm::two_shot && call.algorithm != CollectiveAlgorithm::symmetric &&
-         call.op != Operator::allocate;
+  const bool fits = gives <= Rounds::two_lines_bytes && call.input_splits.empty() &&
+                    call.algorithm != CollectiveAlgorithm::two_shot &&
+                    call.algorithm != CollectiveAlgorithm::symmetric && call.op != Operator::allocate;
+  if (!fits) return 0;
+  return gives <= Rounds::one_line_bytes ? Rounds::one_line_bytes : Rounds::two_lines_bytes;
 }
 
 Status HostTransport::run_rounds(const GroupCall& call) {
@@ -59,7 +61,7 @@ Cut HostTransport::cut_of(const GroupCall& call, std::int64_t whole) const {
   // At least a cache line for every rank.
   cut.block = std::clamp<std::int64_t>(cut.block, (rounds_->size() + 1) * 2 * cache_line, Rounds::slot_bytes);
   // Small calls have a small slot, which holds all shares in one round.
-  if (rounds_->has_small_slots()) cut.block = Rounds::small_slot_bytes;
+  if (rounds_->small_slot() > 0) cut.block = rounds_->small_slot();
   cut.streaming = whole >= tuning_.streaming_from && !in_place(call);
   return cut;
 }
@@ -80,7 +82,7 @@ Result<bool> HostTransport::run_copying(const GroupCall& call, Cut cut, std::int
   switch (call.op) {
     case Operator::all_reduce: {
       const bool two = call.algorithm == CollectiveAlgorithm::two_shot ||
-                       (call.algorithm == CollectiveAlgorithm::automatic && !rounds_->has_small_slots() &&
+                       (call.algorithm == CollectiveAlgorithm::automatic && rounds_->small_slot() == 0 &&
                         whole > tuning_.one_shot_until);
       rounds_->use(two ? CollectiveAlgorithm::two_shot : CollectiveAlgorithm::one_shot);
       return two ? two_shot_all_reduce(*rounds_, call, cut) : one_shot_all_reduce(*rounds_, call, cut);

@@ -31,7 +31,7 @@ class HostTransport final : public Transport {
   Result<bool> run_shared(const GroupCall& call);
   Status run_copying(const GroupCall& call);
   Result<bool> run_copying(const GroupCall& call, Cut cut, std::int64_t whole);
-  bool is_small(const GroupCall& call) const;
+  std::int64_t small_slot_of(const GroupCall& call) const;
   Cut cut_of(const GroupCall& call, std::int64_t bytes) const;
 
   std::unique_ptr<Rounds> rounds_;

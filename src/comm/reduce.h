@@ -34,5 +34,8 @@ void reduce(const Reduction& reduction, std::span<const std::byte* const> source
 
 // Copies past the cache; buffers need no alignment and don't overlap.
 void copy_streaming(const std::byte* input, std::byte* output, std::int64_t bytes);
+// The same without the fence at its end: the caller calls stream_fence() before it tells anybody that the copy is there.
+void stream_copy(const std::byte* input, std::byte* output, std::size_t bytes);
+void stream_fence();
 
 }  // namespace hocket

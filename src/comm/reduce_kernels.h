@@ -33,8 +33,4 @@ void reduce_integers(const Reduction& reduction, Sources sources, std::size_t fi
 // for one, 0 for NaN. Smaller integers take its lower bits.
 std::uint64_t integer_factor(double factor);
 
-// copy_streaming without the fence at its end: the caller calls stream_fence() before it tells anybody that the copy is there.
-void stream_copy(const std::byte* input, std::byte* output, std::size_t bytes);
-void stream_fence();
-
 }  // namespace hocket

@@ -41,9 +41,9 @@ Rounds::~Rounds() = default;  // the control block stays: others may still read 
 
 const FlightRing& Rounds::flight_of(std::int32_t place) const { return control_of(place).flight; }
 
-void Rounds::begin(const GroupCall& call, bool small) {
+void Rounds::begin(const GroupCall& call, std::int64_t small_slot) {
   call_ = &call;
-  small_ = small;
+  small_slot_ = small_slot;
   fingerprint_ = call.fingerprint();
   is_recorded_ = false;
   used_ = call.algorithm;
@@ -66,8 +66,11 @@ Status Rounds::wait_for_slot() {
 
 void Rounds::post(std::uint64_t note) {
   Line& line = line_of(place_);
+  if (small_slot_ > one_line_bytes) {
+    std::memcpy(line.small + one_line_bytes, draft_ + one_line_bytes, two_lines_bytes - one_line_bytes);
+  }
   // All at once: the readers look at this line all the time, and take it away as soon as something has changed.
-  if (small_) std::memcpy(line.small, draft_, sizeof line.small);
+  if (small_slot_ > 0) std::memcpy(line.small, draft_, one_line_bytes);
   line.fingerprint = fingerprint_;
   line.note = note;
   raise(line.flag, round_);

@@ -29,8 +29,9 @@ class Rounds {
   static constexpr std::uint32_t turns = 4;
   using Turn = Turns<turns>;
   static constexpr std::int64_t slot_bytes = std::int64_t{256} << 10;
-  // So much fits beside the flag into its cache line, and comes with it.
-  static constexpr std::int64_t small_slot_bytes = 40;
+  // So much fits beside the flag into its cache line, and comes with it; so much into that line and the next.
+  static constexpr std::int64_t one_line_bytes = 40;
+  static constexpr std::int64_t two_lines_bytes = 104;
 
   // Collective over the group's members that are on this host, `members` being their indices there by place.
   static Result<std::unique_ptr<Rounds>> create(std::shared_ptr<Host> host, const Digest& name,
@@ -41,9 +42,9 @@ class Rounds {
   std::int32_t size() const { return static_cast<std::int32_t>(members_.size()); }
   Host& host() { return *host_; }
 
-  // All rounds until end() are of this call. `small` puts the slot beside the flag.
-  void begin(const GroupCall& call, bool small = false);
-  bool has_small_slots() const { return small_; }
+  // All rounds until end() are of this call. A small slot, of one or two lines, stands beside the flag; 0: a large one.
+  void begin(const GroupCall& call, std::int64_t small_slot = 0);
+  std::int64_t small_slot() const { return small_slot_; }
   // For the flight record: what the call's algorithm came to.
   void use(CollectiveAlgorithm algorithm) {
     if (used_ != algorithm) is_recorded_ = false;
@@ -55,7 +56,7 @@ class Rounds {
   Result<std::byte*> open() {
     ++round_;
     if (static_cast<std::int32_t>(seen_by_all_ - Turn::seen_before(round_)) < 0) HOCKET_CHECK(wait_for_slot());
-    return small_ ? draft_ : const_cast<std::byte*>(slot_of(place_));
+    return small_slot_ > 0 ? draft_ : const_cast<std::byte*>(slot_of(place_));
   }
   // The slot is written. `note` is a number that the others get along with it.
   void post(std::uint64_t note = 0);
@@ -78,7 +79,7 @@ class Rounds {
   std::uint64_t note_of(std::int32_t place) const { return line_of(place).note; }
   bool notes_are(std::uint64_t note) const;
   const std::byte* slot_of(std::int32_t place) const {
-    if (small_) return line_of(place).small;
+    if (small_slot_ > 0) return line_of(place).small;
     return slots_[static_cast<std::size_t>(owner_of_slot(place))] + Turn::slot_of(round_) * slot_bytes;
   }
 
@@ -97,12 +98,12 @@ class Rounds {
   std::string call_of(std::int32_t place) const;
 
  private:
-  // Flag, fingerprint and small data in one cache line. Processors fetch lines in pairs, hence 128 bytes.
+  // Flag, fingerprint and small data in one cache line, or two: processors fetch lines in pairs.
   struct alignas(128) Line {
     Flag flag;
     std::uint64_t fingerprint;
     std::uint64_t note;
-    std::byte small[small_slot_bytes];
+    std::byte small[two_lines_bytes];
   };
   // What a rank has in its own segment for one group: zeroed memory, then used by all.
   struct Control {
@@ -137,8 +138,8 @@ class Rounds {
   std::uint32_t seen_by_all_ = 0;  // a round that all are known to have posted
   const GroupCall* call_ = nullptr;
   std::uint64_t fingerprint_ = 0;
-  bool small_ = false;
-  std::byte draft_[small_slot_bytes] = {};  // of a small slot
+  std::int64_t small_slot_ = 0;
+  std::byte draft_[two_lines_bytes] = {};  // of a small slot
   bool is_recorded_ = false;
   CollectiveAlgorithm used_ = CollectiveAlgorithm::automatic;
 };

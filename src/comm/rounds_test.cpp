@@ -37,7 +37,7 @@ std::vector<std::string> run_rounds(std::int32_t count, const RoundsBody& body) 
 }
 
 TEST(Rounds, bring_everyone_what_everyone_wrote) {
-  for (const bool small : {false, true}) {
+  for (const std::int64_t small : {std::int64_t{0}, Rounds::one_line_bytes, Rounds::two_lines_bytes}) {
     for (const std::int32_t ranks : {1, 2, 3, 5}) {
       const auto said = run_rounds(ranks, [&](Rounds& rounds) -> Result<std::string> {
         for (std::uint64_t number = 1; number <= 40; ++number) {
@@ -46,13 +46,15 @@ TEST(Rounds, bring_everyone_what_everyone_wrote) {
           for (std::int64_t round = 0; round < static_cast<std::int64_t>(number % 7); ++round) {
             HOCKET_TRY(std::byte * slot, rounds.open());
             const std::int64_t mine = round * 100 + rounds.place();
-            std::memcpy(slot, &mine, sizeof mine);
+            // at the end of a small slot
+            const std::int64_t at = std::max<std::int64_t>(small - static_cast<std::int64_t>(sizeof mine), 0);
+            std::memcpy(slot + at, &mine, sizeof mine);
             rounds.post(static_cast<std::uint64_t>(mine) * 3);
             HOCKET_CHECK(rounds.take_all());
             for (std::int32_t place = 0; place < rounds.size(); ++place) {
               if (place == rounds.place()) continue;
               std::int64_t theirs = 0;
-              std::memcpy(&theirs, rounds.slot_of(place), sizeof theirs);
+              std::memcpy(&theirs, rounds.slot_of(place) + at, sizeof theirs);
               if (theirs != round * 100 + place) return fmt::format("place {} wrote {}", place, theirs);
               if (rounds.note_of(place) != static_cast<std::uint64_t>(theirs) * 3) return "another note";
             }
@@ -61,7 +63,7 @@ TEST(Rounds, bring_everyone_what_everyone_wrote) {
         }
         return "well";
       });
-      for (const std::string& one : said) EXPECT_EQ(one, "well") << ranks << " ranks, small: " << small;
+      for (const std::string& one : said) EXPECT_EQ(one, "well") << ranks << " ranks, small slot: " << small;
     }
   }
 }

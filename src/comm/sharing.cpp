@@ -12,6 +12,7 @@ namespace {
 
 // Stays in the first-level cache until it is written to all.
 constexpr std::int64_t fused_block = 8192;
+constexpr std::int64_t pushed_block = 16384;
 
 // The elements [first, second) that a place works on, in whole cache lines.
 std::pair<std::int64_t, std::int64_t> share_of(std::int32_t place, std::int32_t ranks, std::int64_t count,
@@ -20,6 +21,21 @@ std::pair<std::int64_t, std::int64_t> share_of(std::int32_t place, std::int32_t 
   const std::int64_t lines = (count + line - 1) / line;
   const auto start = [&](std::int64_t i) { return std::min(lines * i / ranks * line, count); };
   return {start(place), start(place + 1)};
+}
+
+// Copies `count` bytes of this rank to the same offset of everybody's output, block by block, so that they are read from memory
+// only once.
+void push_to_all(const Rounds& rounds, const SharedBuffers& buffers, const std::byte* input, std::int64_t offset,
+                 std::int64_t count, bool streaming) {
+  for (std::int64_t first = 0; first < count; first += pushed_block) {
+    const std::int64_t now = std::min(pushed_block, count - first);
+    for (std::int32_t i = 0; i < rounds.size(); ++i) {
+      const auto place = static_cast<std::size_t>((rounds.place() + i) % rounds.size());
+      std::byte* const to = buffers.output[place] + offset + first;
+      if (to != input + first) copy_unfenced(input + first, to, now, streaming);
+    }
+  }
+  if (streaming) stream_fence();
 }
 
 }  // namespace
@@ -48,11 +64,7 @@ Status fused_all_reduce(Rounds& rounds, const GroupCall& call, const SharedBuffe
 Status pushing_all_gather(Rounds& rounds, const GroupCall& call, const SharedBuffers& buffers, Cut cut) {
   const std::int64_t share = call.count * size_of(call.dtype);
   const auto* const input = static_cast<const std::byte*>(call.first.input);
-  for (std::int32_t i = 0; i < rounds.size(); ++i) {
-    const auto place = static_cast<std::size_t>((rounds.place() + i) % rounds.size());
-    std::byte* const to = buffers.output[place] + rounds.place() * share;
-    if (to != input && share > 0) copy(input, to, share, cut.streaming);
-  }
+  push_to_all(rounds, buffers, input, rounds.place() * share, share, cut.streaming);
   return meet(rounds);
 }
 
@@ -78,11 +90,9 @@ Status pushing_all_to_all(Rounds& rounds, const GroupCall& call, const SharedBuf
 }
 
 Status pushing_broadcast(Rounds& rounds, const GroupCall& call, const SharedBuffers& buffers, Cut cut) {
-  const std::int64_t whole = call.count * size_of(call.dtype);
-  const auto* const input = static_cast<const std::byte*>(call.first.input);
-  for (std::int32_t i = 0; rounds.place() == call.root && i < rounds.size(); ++i) {
-    std::byte* const to = buffers.output[static_cast<std::size_t>((rounds.place() + i) % rounds.size())];
-    if (to != input && whole > 0) copy(input, to, whole, cut.streaming);
+  if (rounds.place() == call.root) {
+    const auto* const input = static_cast<const std::byte*>(call.first.input);
+    push_to_all(rounds, buffers, input, 0, call.count * size_of(call.dtype), cut.streaming);
   }
   return meet(rounds);
 }

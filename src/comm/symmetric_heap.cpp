@@ -63,7 +63,9 @@ Result<SymmetricPlace> SymmetricHeap::allocate(std::int64_t bytes) {
 Result<SymmetricPlace> SymmetricHeap::grow_and_take(std::int64_t bytes) {
   const std::int64_t start = chunks_.empty() ? 0 : chunks_.back().start + chunks_.back().places.size();
   const std::int64_t needed = std::max(bytes, std::max(smallest_chunk, std::min(start, smallest_chunk * 64)));
-  const std::int64_t size = (needed + smallest_chunk - 1) / smallest_chunk * smallest_chunk;
+  // A buffer of some size gets huge pages; many small groups shall not have one each.
+  const std::int64_t multiple = bytes > huge_page / 4 ? huge_page : smallest_chunk;
+  const std::int64_t size = (needed + multiple - 1) / multiple * multiple;
   HOCKET_TRY(std::byte * slot, rounds_->open());
   const Result<std::int64_t> base = rounds_->host().memory().allocate(Bytes(size));
   const std::int64_t mine = base ? *base : -1;

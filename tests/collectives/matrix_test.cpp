@@ -19,9 +19,10 @@ constexpr std::int64_t largest_bytes = (std::int64_t{1} << 20) + 4;
 // Nothing, single ones, primes, around a page, around what fits beside a flag, around the largest single round, and more.
 std::vector<std::int64_t> counts_of(Dtype dtype) {
   const std::int64_t size = size_of(dtype);
-  const std::int64_t small = Rounds::small_slot_bytes / size;
   std::vector<std::int64_t> counts = {0, 1, 7, 31, 127, 1021};
-  for (const std::int64_t around : {small, 4096 / size, (std::int64_t{128} << 10) / size}) {
+  for (const std::int64_t bytes :
+       {Rounds::one_line_bytes, Rounds::two_lines_bytes, std::int64_t{4} << 10, std::int64_t{128} << 10}) {
+    const std::int64_t around = bytes / size;
     counts.insert(counts.end(), {around - 1, around, around + 1});
   }
   counts.push_back(largest_bytes / size);
