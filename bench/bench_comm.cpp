@@ -1,7 +1,7 @@
 // Collectives of hocket beside those that a user would pick instead, all in one run.
 //
 //   ./hk bench comm [--quick] [--json FILE] [--check]
-//                   [--operator OP…] [--bytes SIZE…] [--setting NAME…] [--contestants NAME…]
+//                   [--operator OP…] [--bytes SIZE…] [--setting NAME…] [--contestants NAME…] [--pypi]
 //
 // Each contestant is a set of rank processes that stay for the whole run and sleep while others are measured. At each point the
 // result is checked once, then everybody is measured in turn, for several rounds, so that a slow moment of the machine hits all.
@@ -42,6 +42,7 @@ struct Options {
 void Options::add_to(CLI::App& app) {
   roster.programs = std::filesystem::read_symlink("/proc/self/exe").parent_path().string();
   roster.python = HOCKET_SOURCE_DIR "/.venv/bin/python";
+  roster.pypi_folder = HOCKET_SOURCE_DIR "/.cache/contestants";
   flags.add_to(app);
   app.add_option("--operator", operators, "all_reduce, all_gather, reduce_scatter, all_to_all, broadcast, barrier");
   app.add_option("--bytes", sizes, "the larger of a rank's input and output: 8, 16KiB, 1MiB")
@@ -50,6 +51,7 @@ void Options::add_to(CLI::App& app) {
   app.add_option("--ranks", ranks, "this many ranks, instead of those of the setting")->check(CLI::Range(1, 64));
   app.add_option("--rounds", rounds, "how often everybody is measured at each point")->check(CLI::Range(1, 1000));
   app.add_option("--contestants", contestants, "only these: hocket, open_mpi, mpich, gloo");
+  app.add_flag("--pypi", roster.pypi, "intel_mpi and oneccl too; ./hk bench comm --pypi installs them");
   app.add_option("--python", roster.python, "a Python with torch, for gloo")->capture_default_str();
 }
 

@@ -51,6 +51,22 @@ hocket_contestant(floor contestant_floor.cpp)
 hocket_mpi_contestant(open_mpi mpicc.openmpi)
 hocket_mpi_contestant(mpich mpicc.mpich)
 
+# What ./hk bench comm --pypi has installed.
+set(pypi_folder "${PROJECT_SOURCE_DIR}/.cache/contestants")
+function(hocket_pypi_contestant name source)
+  hocket_contestant(${name} ${source})
+  target_include_directories(contestant_${name} SYSTEM PRIVATE "${pypi_folder}/include")
+  target_compile_definitions(contestant_${name} PRIVATE MPICH_SKIP_MPICXX)
+  target_link_directories(contestant_${name} PRIVATE "${pypi_folder}/lib")
+  target_link_libraries(contestant_${name} PRIVATE ${ARGN})
+  # What these libraries need in turn stands beside them.
+  target_link_options(contestant_${name} PRIVATE "LINKER:-rpath,${pypi_folder}/lib,-rpath-link,${pypi_folder}/lib")
+endfunction()
+if(EXISTS "${pypi_folder}/hocket-complete")
+  hocket_pypi_contestant(intel_mpi contestant_mpi.cpp mpi)
+  hocket_pypi_contestant(oneccl contestant_oneccl.cpp ccl mpi)
+endif()
+
 if(HOCKET_TESTS)
   hocket_gtest(bench_comm hocket_bench_comm ${comm_tests})
 endif()

@@ -1,4 +1,4 @@
-# Configuring and building for ./hk. Uses $root, $preset, $torch, $jobs.
+# Configuring and building for ./hk. Uses $root, $preset, $torch, $jobs, $contestants.
 
 # Where the preset is built: build/release, or build/release-core without libtorch.
 preset_name() {
@@ -12,6 +12,7 @@ set_up() {
   case $preset in fuzz | lint) lists+=("$root/scripts/packages-dev.txt") ;; esac
   need_packages "${lists[@]}"
   if [[ $torch == on ]]; then need_python; fi
+  if [[ ${contestants:-} ]]; then need_environment .cache/contestants scripts/requirements-contestants.txt; fi
 }
 
 # Configures unless that was done before for the same request; ninja notices changes of the CMake files by itself.
@@ -20,7 +21,9 @@ configure() {
   folder=$(build_folder)
   request="$root $preset torch=$torch CXX=${CXX:-} CXXFLAGS=${CXXFLAGS:-} LDFLAGS=${LDFLAGS:-}"
   if [[ $torch == on ]]; then request+=" $(<"$root/.venv/hocket-complete")"; fi
-  request+=" $(command -v mpicc.openmpi mpicc.mpich | tr '\n' ' ')" || true # contestants of bench_comm
+  # contestants of bench_comm
+  request+=" $(command -v mpicc.openmpi mpicc.mpich | tr '\n' ' ')" || true
+  request+=" $(cat "$root/.cache/contestants/hocket-complete" 2>/dev/null)" || true
   if [[ -f $folder/build.ninja && -f $folder/.hk-request && $(<"$folder/.hk-request") == "$request" ]]; then
     return
   fi

@@ -61,7 +61,8 @@ Without NAME, lists the benchmarks. What ./hk does not know is given to the benc
 
   ./hk bench
   ./hk bench schedule --quick
-  ./hk bench comm --quick        installs Open MPI and MPICH to measure against, as root
+  ./hk bench comm --quick
+  ./hk bench comm --pypi         against Intel MPI and oneCCL too, which come from PyPI (2 GB)
 TEXT
     lint) cat <<'TEXT' ;;
 ./hk lint [--all] [--torch off] [-j N]

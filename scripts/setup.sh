@@ -30,38 +30,45 @@ need_packages() {
     die "apt-get could not install: $missing (its message is above; is this machine offline?)"
 }
 
-# need_python: makes .venv with what scripts/requirements.txt pins. A stamp, written last, holds the hash of that file:
-# after an interrupted attempt, or when the pins change, the environment is made anew.
-need_python() {
-  local venv=$root/.venv requirements=$root/scripts/requirements.txt wanted python
+# need_environment FOLDER REQUIREMENTS: a Python environment with what the file pins, both named from the root. A stamp, written
+# last, holds the hash of the file: after an interrupted attempt, or when the pins change, the environment is made anew.
+need_environment() {
+  local folder=$1 venv=$root/$1 requirements=$root/$2 wanted python
   wanted=$(sha256sum <"$requirements")
   if [[ -x $venv/bin/python && -f $venv/hocket-complete && $(<"$venv/hocket-complete") == "$wanted" ]]; then
     return
   fi
   if [[ -e $venv && ! -e $venv/hocket-complete && ! -e $venv/hocket-incomplete ]]; then
-    die ".venv was not made by ./hk: move it out of the way, then run the same command again"
+    die "$folder was not made by ./hk: move it out of the way, then run the same command again"
   fi
 
   # The system's Python first: the wheel is for that version, whatever a version manager puts before it.
   python=/usr/bin/python3
   [[ -x $python ]] || python=$(command -v python3) || die "no python3 on this machine"
   rm -rf "$venv"
-  mkdir "$venv"
+  mkdir -p "$venv"
   touch "$venv/hocket-incomplete"
-  quiet_stage "making the Python environment .venv" "$root/build/venv.log" "$python" -m venv "$venv" ||
-    die "could not make .venv with $python (its message is above)"
-  stage "installing $(grep -v '^#' "$requirements" | tr '\n' ' ')into .venv" \
+  quiet_stage "making the Python environment $folder" "$root/build/venv.log" "$python" -m venv "$venv" ||
+    die "could not make $folder with $python (its message is above)"
+  stage "installing $(grep -v '^#' "$requirements" | tr '\n' ' ')into $folder" \
     "$venv/bin/python" -m pip install --disable-pip-version-check -r "$requirements" >&2 || {
-    say "pip could not install scripts/requirements.txt (its message is above)"
-    say "offline: put the wheels into a folder and run  PIP_FIND_LINKS=FOLDER ./hk setup"
-    die "without libtorch: ./hk build --torch off"
+    say "pip could not install $2 (its message is above)"
+    if [[ $folder == .venv ]]; then say "without libtorch: --torch off"; fi
+    die "offline: put the wheels into a folder and run the same command with PIP_FIND_LINKS=FOLDER before it"
   }
-  if compgen -G "$venv/lib/python3*/site-packages/torch/lib/libtorch_cuda.so" >/dev/null; then
+  rm "$venv/hocket-incomplete"
+  echo "$wanted" >"$venv/hocket-complete"
+}
+
+# need_python: .venv with libtorch.
+need_python() {
+  need_environment .venv scripts/requirements.txt
+  if compgen -G "$root/.venv/lib/python3*/site-packages/torch/lib/libtorch_cuda.so" >/dev/null; then
+    rm "$root/.venv/hocket-complete"
+    touch "$root/.venv/hocket-incomplete"
     say "pip chose a CUDA build of torch, and hocket is built against the CPU one"
     die "point pip to the CPU wheels of PyTorch (PIP_INDEX_URL or PIP_FIND_LINKS) and run ./hk setup"
   fi
-  rm "$venv/hocket-incomplete"
-  echo "$wanted" >"$venv/hocket-complete"
 }
 
 # One ./hk at a time sets up and builds in this tree; the lock goes when the process ends, however it ends.

@@ -70,10 +70,36 @@ Recipe gloo_recipe(const RosterOptions& options) {
   return recipe;
 }
 
+// Both are started by Intel MPI, which is told to stay in shared memory.
+Recipe intel_recipe(const RosterOptions& options, const std::string& name, std::string title) {
+  Recipe recipe = launched(name, std::move(title), {options.pypi_folder + "/bin/mpiexec.hydra", "-n"},
+                           options.programs + "/contestant_" + name, "not built: run ./hk bench comm --pypi");
+  const auto launches = recipe.launches;
+  recipe.launches = [=](const Setting& setting, const std::string& control, const std::string& folder) -> Launches {
+    HOCKET_TRY(std::vector<Launch> all, launches(setting, control, folder));
+    for (Launch& launch : all) {
+      launch.variables = {{"I_MPI_ROOT", options.pypi_folder},
+                          {"I_MPI_FABRICS", "shm"},
+                          {"I_MPI_PIN", "0"},  // the ranks bind themselves to cores
+                          {"CCL_LOG_LEVEL", "error"},
+                          {"CCL_WORKER_OFFLOAD", "0"},  // a rank has one core
+                          {"LD_LIBRARY_PATH", options.pypi_folder + "/lib"}};
+    }
+    return all;
+  };
+  return recipe;
+}
+
 }  // namespace
 
 std::vector<Recipe> roster(const RosterOptions& options) {
-  return {hocket_recipe(options), open_mpi_recipe(options), mpich_recipe(options), gloo_recipe(options)};
+  std::vector<Recipe> all = {hocket_recipe(options), open_mpi_recipe(options), mpich_recipe(options),
+                             gloo_recipe(options)};
+  if (options.pypi) {
+    all.push_back(intel_recipe(options, "intel_mpi", "Intel MPI"));
+    all.push_back(intel_recipe(options, "oneccl", "oneCCL"));
+  }
+  return all;
 }
 
 Recipe floor_recipe(const RosterOptions& options) {

@@ -27,8 +27,10 @@ struct Recipe {
 };
 
 struct RosterOptions {
-  std::string programs;  // the folder of the programs contestant_…
-  std::string python;    // one with torch
+  std::string programs;     // the folder of the programs contestant_…
+  std::string python;       // one with torch
+  bool pypi = false;        // those from PyPI too
+  std::string pypi_folder;  // where these are installed
 };
 
 // hocket first.

@@ -4,6 +4,7 @@
 // written.
 #pragma once
 
+#include <algorithm>
 #include <span>
 
 #include "comm/reduce.h"
@@ -20,6 +21,10 @@ struct Cut {
 inline Reduction reduction_of(const Rounds& rounds, const GroupCall& call) {
   return {call.dtype, call.reduce, call.factor, rounds.size()};
 }
+
+// Slots that have a share for each of the others: how many, and which of them is for `to` in the slot of `from`.
+inline std::int32_t shares_of(const Rounds& rounds) { return std::max(rounds.size() - 1, 1); }
+inline std::int32_t share_for(std::int32_t from, std::int32_t to) { return to < from ? to : to - 1; }
 
 Status meet(Rounds& rounds);  // barrier
 

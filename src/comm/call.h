@@ -27,7 +27,7 @@ enum class Operator : std::uint8_t {
 };
 
 std::string_view name_of(Operator op);
-bool reduces(Operator op);
+inline bool reduces(Operator op) { return op == Operator::all_reduce || op == Operator::reduce_scatter; }
 
 // What people want to know of a call.
 struct CallFacts {

@@ -6,7 +6,8 @@ namespace hocket {
 
 namespace {
 
-constexpr std::int64_t most_bytes = std::numeric_limits<std::int64_t>::max() / 4096;  // for any number of ranks
+// Of the largest dtype and for any number of ranks, their bytes can be counted.
+constexpr std::int64_t most_elements = std::numeric_limits<std::int64_t>::max() / 16 / 4096;
 
 struct Range {
   std::uintptr_t begin = 0;
@@ -70,7 +71,7 @@ Status check_splits(const GroupCall& call, const RankGroup& group) {
                   splits->size(), which, group.size(), group.name());
     }
     for (const std::int64_t count : *splits) {
-      if (count < 0 || count > most_bytes / size_of(call.dtype)) {
+      if (count < 0 || count > most_elements) {
         return fail(ErrorKind::usage, "all_to_all got {} as {} split", count, which);
       }
     }
@@ -108,7 +109,7 @@ Status check_and_count(GroupCall& call, const RankGroup& group) {
   }
   call.count = 0;
   for (const Transfer& part : call.parts()) {
-    if (part.count < 0 || part.count > most_bytes / size_of(call.dtype)) {
+    if (part.count < 0 || part.count > most_elements) {
       return fail(ErrorKind::usage, "{} of {} elements, expected 0 or more", name_of(call.op), part.count);
     }
     call.count += part.count;

@@ -49,14 +49,15 @@ auto outputs(std::int64_t size) {
 }
 
 // Combines what all ranks have for this one: its own elements, which it need not read from its slot, and what the others have
-// `at` bytes behind the start of theirs.
+// at(place) bytes behind the start of theirs.
 class Combiner {
  public:
   Combiner(const Rounds& rounds, const GroupCall& call)
       : rounds_(rounds), reduction_(reduction_of(rounds, call)), sources_(rounds.size()) {}
 
-  void run(std::int64_t at, const std::byte* own, std::byte* output, std::int64_t count, bool streaming) {
-    for (std::int32_t place = 0; place < rounds_.size(); ++place) sources_[place] = rounds_.slot_of(place) + at;
+  template <class At>
+  void run(const At& at, const std::byte* own, std::byte* output, std::int64_t count, bool streaming) {
+    for (std::int32_t place = 0; place < rounds_.size(); ++place) sources_[place] = rounds_.slot_of(place) + at(place);
     sources_[rounds_.place()] = own;
     reduce(reduction_, sources_.span(), output, count, streaming);
   }
@@ -89,7 +90,8 @@ Result<bool> one_shot_all_reduce(Rounds& rounds, const GroupCall& call, Cut cut)
     HOCKET_TRY(const bool go_on, all_copy(rounds));
     if (!go_on) return false;
     parts.each(first, count, [&](const Stretch& stretch) {
-      combiner.run(stretch.at * size, inputs(size)(stretch), outputs(size)(stretch), stretch.count, cut.streaming);
+      const auto at = [&](std::int32_t) { return stretch.at * size; };
+      combiner.run(at, inputs(size)(stretch), outputs(size)(stretch), stretch.count, cut.streaming);
     });
   }
   return true;
@@ -136,8 +138,9 @@ Result<bool> two_shot_all_reduce(Rounds& rounds, const GroupCall& call, Cut cut)
     if (!has_inputs) break;
     const auto [first, count] = part_of(round, rounds.place());
     parts.each(first, count, [&](const Stretch& stretch) {
-      combiner.run((rounds.place() * part + stretch.at) * size, inputs(size)(stretch), outputs(size)(stretch),
-                   stretch.count, false);  // read again in the next round
+      const auto at = [&](std::int32_t) { return (rounds.place() * part + stretch.at) * size; };
+      combiner.run(at, inputs(size)(stretch), outputs(size)(stretch), stretch.count,
+                   false);  // read again in the next round
     });
   }
   return true;
@@ -178,10 +181,9 @@ Result<bool> copying_all_gather(Rounds& rounds, const GroupCall& call, Cut cut) 
 
 Result<bool> copying_reduce_scatter(Rounds& rounds, const GroupCall& call, Cut cut) {
   const std::int64_t size = size_of(call.dtype);
-  const std::int64_t ranks = rounds.size();
   Parts parts(call);
   Combiner combiner(rounds, call);
-  const std::int64_t share = cut.block / ranks / size;
+  const std::int64_t share = cut.block / shares_of(rounds) / size;
   const Blocks blocks(parts.total(), share);
   const auto scattered = [&](const Stretch& stretch, std::int64_t place) {
     return input_at(stretch.part, (place * stretch.part.count + stretch.first) * size);
@@ -190,17 +192,17 @@ Result<bool> copying_reduce_scatter(Rounds& rounds, const GroupCall& call, Cut c
     const std::int64_t first = blocks.first(round);
     const std::int64_t count = blocks.count(round);
     HOCKET_TRY(std::byte * slot, rounds.open());
-    for (std::int64_t place = 0; place < ranks; ++place) {
+    for (std::int32_t place = 0; place < rounds.size(); ++place) {
       if (place == rounds.place()) continue;
-      copy_in(parts, first, count, size, slot + place * share * size,
+      copy_in(parts, first, count, size, slot + share_for(rounds.place(), place) * share * size,
               [&](const Stretch& stretch) { return scattered(stretch, place); });
     }
     rounds.post();
     HOCKET_TRY(const bool go_on, all_copy(rounds));
     if (!go_on) return false;
     parts.each(first, count, [&](const Stretch& stretch) {
-      combiner.run((rounds.place() * share + stretch.at) * size, scattered(stretch, rounds.place()),
-                   outputs(size)(stretch), stretch.count, cut.streaming);
+      const auto at = [&](std::int32_t from) { return (share_for(from, rounds.place()) * share + stretch.at) * size; };
+      combiner.run(at, scattered(stretch, rounds.place()), outputs(size)(stretch), stretch.count, cut.streaming);
     });
   }
   return true;

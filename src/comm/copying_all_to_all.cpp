@@ -4,7 +4,7 @@
 #include "comm/algorithms.h"
 #include "comm/copy.h"
 
-// A slot has a stretch for each place. Ranks know only what they themselves send and get, so with unequal splits the first round
+// A slot has a stretch for each of the others. Ranks know only what they themselves send and get, so with unequal splits the first round
 // carries the numbers: each rank's longest stream, which decides how many rounds there are, as the note, and at the begin of each
 // stretch how much will come and how much is expected in return. Everyone compares the numbers of all before it writes a result,
 // so that all fail where two do not agree.
@@ -46,7 +46,7 @@ struct Agreed {
 Status check_all_agree(Rounds& rounds, const GroupCall& call, std::int64_t stretch) {
   const auto said = [&](std::int32_t by, std::int32_t about) {
     Agreed agreed;
-    std::memcpy(&agreed, rounds.slot_of(by) + about * stretch, sizeof agreed);
+    std::memcpy(&agreed, rounds.slot_of(by) + share_for(by, about) * stretch, sizeof agreed);
     return agreed;
   };
   for (std::int32_t from = 0; from < rounds.size(); ++from) {
@@ -81,7 +81,7 @@ Result<bool> copying_all_to_all(Rounds& rounds, const GroupCall& call, Cut cut) 
   auto* const output = static_cast<std::byte*>(call.first.output);
   const std::int64_t head = equal ? 0 : header;
   const std::int64_t stretch =
-      equal ? cut.block / rounds.size() : (cut.block / rounds.size() - head) / cache_line * cache_line + head;
+      equal ? cut.block / shares_of(rounds) : (cut.block / shares_of(rounds) - head) / cache_line * cache_line + head;
   const std::int64_t most = std::max<std::int64_t>(stretch - head, 1);  // 0 only where nobody has anything to send
   std::int64_t longest = std::max(sends.longest(), gets.longest());
 
@@ -89,7 +89,7 @@ Result<bool> copying_all_to_all(Rounds& rounds, const GroupCall& call, Cut cut) 
     HOCKET_TRY(std::byte * slot, rounds.open());
     for (std::int32_t place = 0; place < rounds.size(); ++place) {
       if (place == rounds.place()) continue;
-      std::byte* const to = slot + place * stretch;
+      std::byte* const to = slot + share_for(rounds.place(), place) * stretch;
       const std::int64_t whole = sends.bytes(place);
       const Agreed agreed{whole, gets.bytes(place)};
       if (!equal) std::memcpy(to, &agreed, sizeof agreed);
@@ -108,7 +108,7 @@ Result<bool> copying_all_to_all(Rounds& rounds, const GroupCall& call, Cut cut) 
     for (std::int32_t i = 1; i < rounds.size(); ++i) {
       const std::int32_t place = (rounds.place() + i) % rounds.size();
       HOCKET_TRY(const std::byte* slot_there, rounds.take(place));
-      const std::byte* const from = slot_there + rounds.place() * stretch;
+      const std::byte* const from = slot_there + share_for(place, rounds.place()) * stretch;
       const std::int64_t now = std::clamp<std::int64_t>(gets.bytes(place) - done, 0, most);
       if (now > 0) copy(from + head, output + gets.start(place) + done, now, cut.streaming);
     }

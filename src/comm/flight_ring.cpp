@@ -13,14 +13,6 @@ constexpr std::size_t finished_word = offsetof(FlightRecord, finished) / sizeof(
 
 }  // namespace
 
-std::uint64_t ticks() {
-#if defined(__x86_64__)
-  return __builtin_ia32_rdtsc();
-#else
-  return static_cast<std::uint64_t>(std::chrono::steady_clock::now().time_since_epoch().count());
-#endif
-}
-
 double ticks_per_second() {
 #if defined(__x86_64__)
   static const double rate = [] {

@@ -3,6 +3,7 @@
 
 #include <array>
 #include <atomic>
+#include <chrono>
 #include <cstdint>
 
 #include "comm/call.h"
@@ -16,7 +17,13 @@ struct FlightRecord {
 };
 
 // A counter that is fast to read and goes on at the same rate for all ranks of a host.
-std::uint64_t ticks();
+inline std::uint64_t ticks() {
+#if defined(__x86_64__)
+  return __builtin_ia32_rdtsc();
+#else
+  return static_cast<std::uint64_t>(std::chrono::steady_clock::now().time_since_epoch().count());
+#endif
+}
 double ticks_per_second();
 
 // Zeroed memory is an empty ring. Written by one thread at a time of its owner; read by anyone at any time. A reader may get a

@@ -41,7 +41,7 @@ Result<SymmetricPlace> HostTransport::allocate(const GroupCall& call) {
 // Not 0 where all that one rank gives fits beside its flag.
 std::int64_t HostTransport::small_slot_of(const GroupCall& call) const {
   const bool for_each = call.op == Operator::reduce_scatter || call.op == Operator::all_to_all;
-  const std::int64_t gives = call.count * size_of(call.dtype) * (for_each ? rounds_->size() : 1);
+  const std::int64_t gives = call.count * size_of(call.dtype) * (for_each ? shares_of(*rounds_) : 1);
   const bool fits = gives <= Rounds::two_lines_bytes && call.input_splits.empty() &&
                     call.algorithm != CollectiveAlgorithm::two_shot &&
                     call.algorithm != CollectiveAlgorithm::symmetric && call.op != Operator::allocate;

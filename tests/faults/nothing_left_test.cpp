@@ -3,6 +3,8 @@
 #include <gtest/gtest.h>
 #include <sys/wait.h>
 
+#include <algorithm>
+#include <cctype>
 #include <cerrno>
 #include <filesystem>
 #include <fstream>
@@ -33,15 +35,34 @@ std::set<std::string> shared_memory_files() {
   return names;
 }
 
-// Memory of all programs that is in no file but shared, in bytes.
-std::int64_t shared_memory() {
-  const std::string info = text_of("/proc/meminfo");
-  return std::stoll(info.substr(info.find("Shmem:") + 6)) * 1024;
+// The shared memory of hocket that a process has mapped, by inode. Memory without a name is there for as long as somebody has it.
+std::set<std::uint64_t> segments_of(const std::filesystem::path& process) {
+  std::set<std::uint64_t> inodes;
+  std::ifstream maps(process / "maps");
+  for (std::string line; std::getline(maps, line);) {
+    if (line.find("/memfd:hocket") == std::string::npos) continue;
+    std::istringstream words(line);
+    std::string range, rights, offset, device;
+    std::uint64_t inode = 0;
+    words >> range >> rights >> offset >> device >> inode;
+    inodes.insert(inode);
+  }
+  return inodes;
+}
+
+std::set<std::uint64_t> segments_of_all_processes() {
+  std::set<std::uint64_t> inodes;
+  for (const auto& entry : std::filesystem::directory_iterator("/proc")) {
+    const std::string name = entry.path().filename();
+    if (std::all_of(name.begin(), name.end(), [](char c) { return std::isdigit(static_cast<unsigned char>(c)) != 0; }))
+      inodes.merge(segments_of(entry.path()));
+  }
+  return inodes;
 }
 
 struct Board {
   std::atomic<std::int32_t> ready;
-  std::atomic<std::int64_t> most_memory;
+  std::atomic<std::uint64_t> segments[ranks];
 };
 
 // Fills symmetric memory and communicates until it is killed.
@@ -52,7 +73,9 @@ std::string work_for_ever(Board& board) {
   std::fill_n(buffer.data(), memory_of_a_rank, std::byte{1});
   std::int64_t number = 1;
   Work message = all.irecv(&number, 1, Dtype::i64, (world.rank() + 1) % ranks);  // pending for ever
-  if (++board.ready == ranks) board.most_memory = shared_memory();
+  std::size_t next = 0;
+  for (const std::uint64_t inode : segments_of("/proc/self")) board.segments[next++ % ranks] = inode;
+  ++board.ready;
   for (;;) {
     if (!all.all_reduce(buffer.data(), buffer.data(), memory_of_a_rank / 4, Dtype::i32, ReduceOp::max).wait())
       return "";
@@ -62,7 +85,6 @@ std::string work_for_ever(Board& board) {
 TEST(NothingLeft, after_a_kill_of_all_ranks_there_are_no_files_sockets_processes_or_memory) {
   const SharedPage<Board> board;
   const auto files_before = shared_memory_files();
-  const std::int64_t memory_before = shared_memory();
   const MeetingPlace place = MeetingPlace::random().value();
   const auto outcomes = run_launched_at(
       place, ranks, [&](int) { return work_for_ever(*board); }, 6s);
@@ -76,14 +98,11 @@ TEST(NothingLeft, after_a_kill_of_all_ranks_there_are_no_files_sockets_processes
   EXPECT_EQ(waitpid(-1, nullptr, WNOHANG), -1) << "a child is left";
   EXPECT_EQ(errno, ECHILD);
 
-  // Others use memory meanwhile, so it is not exact: half of what one rank had would be noticed.
-  EXPECT_GT(board->most_memory, memory_before + ranks * memory_of_a_rank / 2) << "the memory was never there";
-  std::int64_t memory_after = shared_memory();
-  for (int tries = 0; tries < 50 && memory_after > memory_before + memory_of_a_rank / 2; ++tries) {
-    std::this_thread::sleep_for(100ms);
-    memory_after = shared_memory();
+  const std::set<std::uint64_t> still_there = segments_of_all_processes();
+  for (const std::atomic<std::uint64_t>& segment : board->segments) {
+    EXPECT_NE(segment, 0U) << "the memory was never there";
+    EXPECT_FALSE(still_there.contains(segment));
   }
-  EXPECT_LE(memory_after, memory_before + memory_of_a_rank / 2);
 }
 
 // Connections have the name of the place, too, as long as they are there.
