@@ -52,7 +52,6 @@ Status sum(const Communicator& group, std::int64_t count, std::chrono::milliseco
   std::vector<float> data(static_cast<std::size_t>(count), 1.0F);
   CallOptions options;
   options.timeout = timeout;
-  options.site = std::source_location::current();  // a CallOptions that is made first does not know its caller
   return group.all_reduce(data.data(), data.data(), count, Dtype::f32, ReduceOp::sum, options).wait();
 }
 
@@ -77,6 +76,20 @@ TEST_F(Flight, of_ranks_that_differ_names_both_calls_and_where_they_were_made) {
   ASSERT_EQ(story.places.size(), 2U);
   EXPECT_EQ(story.places[0].finished, 3U);
   EXPECT_EQ(story.places[0].begun, 4U);
+}
+
+TEST_F(Flight, names_the_line_of_the_call_unless_a_wrapper_says_on_whose_behalf_it_calls) {
+  const std::source_location behalf = std::source_location::current();
+  const auto outcomes = run(2, [&](int rank, const Communicator& group) {
+    std::vector<float> data(2, 1.0F);
+    CallOptions options;
+    if (rank == 1) options.site = behalf;
+    return group.all_reduce(data.data(), data.data(), rank + 1, Dtype::f32, ReduceOp::sum, options).wait();
+  });
+  for (const RankOutcome& outcome : outcomes) {
+    EXPECT_THAT(outcome.said, HasSubstr(fmt::format("call 4 at flight_test.cpp:{},", behalf.line() + 5)));
+    EXPECT_THAT(outcome.said, HasSubstr(fmt::format("call 4 at flight_test.cpp:{};", behalf.line())));
+  }
 }
 
 TEST_F(Flight, of_a_killed_rank_has_its_last_calls) {

@@ -156,7 +156,6 @@ std::vector<Transfer> MadeCall::transfers() {
 void MadeCall::start(const Communicator& group, CallOptions options) {
   options.blocking = plan_.blocking;
   options.factor = plan_.factor;
-  options.site = std::source_location::current();
   const void* const input = input_.data();
   void* const output = output_.data();
   const auto& [kind, dtype, op, factor, count, parts, source, destination, salt, wrong, blocking] = plan_;

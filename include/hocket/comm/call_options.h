@@ -28,8 +28,9 @@ struct CallOptions {
   std::int64_t block = 0;  // bytes that are handed over at a time; 0: as the algorithm likes it
   double factor = 1.0;     // of premul_sum, the same on all ranks
   std::optional<std::chrono::milliseconds> timeout = std::nullopt;  // the world's, if absent
-  // Who calls, for error messages; not compared between ranks.
-  std::source_location site = std::source_location::current();
+  // Who calls, for error messages; not compared between ranks. If absent, whoever calls the Communicator: a wrapper says here on
+  // whose behalf it does.
+  std::optional<std::source_location> site = std::nullopt;
 };
 
 }  // namespace hocket

@@ -40,6 +40,8 @@ struct Message {
 };
 
 class Lane;
+// Every call ends with it, so that errors and flight records name the caller's line without the caller's help.
+using CallSite = std::source_location;
 
 // A value; copies are the same communicator. May be used from several threads, though ranks must agree on the order of calls.
 class Communicator {
@@ -50,42 +52,47 @@ class Communicator {
   // An output may be its input (in an all_gather or reduce_scatter: this rank's part of the larger one), but may not overlap it
   // otherwise. Counts are in elements.
   Work all_reduce(const void* input, void* output, std::int64_t count, Dtype dtype, ReduceOp op,
-                  const CallOptions& options = {}) const;
+                  const CallOptions& options = {}, CallSite site = CallSite::current()) const;
   // `output` takes count elements of each rank.
-  Work all_gather(const void* input, void* output, std::int64_t count, Dtype dtype,
-                  const CallOptions& options = {}) const;
+  Work all_gather(const void* input, void* output, std::int64_t count, Dtype dtype, const CallOptions& options = {},
+                  CallSite site = CallSite::current()) const;
   // `input` has count elements for each rank.
   Work reduce_scatter(const void* input, void* output, std::int64_t count, Dtype dtype, ReduceOp op,
-                      const CallOptions& options = {}) const;
+                      const CallOptions& options = {}, CallSite site = CallSite::current()) const;
   // `count` elements to each rank and from each rank.
-  Work all_to_all(const void* input, void* output, std::int64_t count, Dtype dtype,
-                  const CallOptions& options = {}) const;
+  Work all_to_all(const void* input, void* output, std::int64_t count, Dtype dtype, const CallOptions& options = {},
+                  CallSite site = CallSite::current()) const;
   // Elements to and from each rank, one behind the other in memory.
   Work all_to_all(const void* input, std::span<const std::int64_t> input_splits, void* output,
-                  std::span<const std::int64_t> output_splits, Dtype dtype, const CallOptions& options = {}) const;
+                  std::span<const std::int64_t> output_splits, Dtype dtype, const CallOptions& options = {},
+                  CallSite site = CallSite::current()) const;
   // From the place `source` of the group; the input of the others is not read and may be null.
   Work broadcast(const void* input, void* output, std::int64_t count, Dtype dtype, std::int32_t source,
-                 const CallOptions& options = {}) const;
-  Work barrier(const CallOptions& options = {}) const;
+                 const CallOptions& options = {}, CallSite site = CallSite::current()) const;
+  Work barrier(const CallOptions& options = {}, CallSite site = CallSite::current()) const;
 
   // One communication for many buffers.
-  Work all_reduce_coalesced(std::span<const Transfer> parts, Dtype dtype, ReduceOp op,
-                            const CallOptions& options = {}) const;
-  Work all_gather_coalesced(std::span<const Transfer> parts, Dtype dtype, const CallOptions& options = {}) const;
+  Work all_reduce_coalesced(std::span<const Transfer> parts, Dtype dtype, ReduceOp op, const CallOptions& options = {},
+                            CallSite site = CallSite::current()) const;
+  Work all_gather_coalesced(std::span<const Transfer> parts, Dtype dtype, const CallOptions& options = {},
+                            CallSite site = CallSite::current()) const;
   Work reduce_scatter_coalesced(std::span<const Transfer> parts, Dtype dtype, ReduceOp op,
-                                const CallOptions& options = {}) const;
+                                const CallOptions& options = {}, CallSite site = CallSite::current()) const;
 
   // Messages between two ranks arrive in order; one is received by the first receive with its tag. They wait neither for
   // collectives nor for each other.
   Work isend(const void* data, std::int64_t count, Dtype dtype, std::int32_t destination, std::int32_t tag = 0,
-             const CallOptions& options = {}) const;
+             const CallOptions& options = {}, CallSite site = CallSite::current()) const;
   Work irecv(void* data, std::int64_t count, Dtype dtype, std::int32_t source, std::int32_t tag = 0,
-             const CallOptions& options = {}) const;
+             const CallOptions& options = {}, CallSite site = CallSite::current()) const;
   // Done when all of them are.
-  Work batch(std::span<const Message> messages, Dtype dtype, const CallOptions& options = {}) const;
+  Work batch(std::span<const Message> messages, Dtype dtype, const CallOptions& options = {},
+             CallSite site = CallSite::current()) const;
 
-  // Collective. The same offset on every rank; fresh memory is zero, reused memory as it was left.
-  Result<SymmetricBuffer> allocate(Bytes bytes, const CallOptions& options = {}) const;
+  // Collective. The same offset on every rank; fresh memory is zero, reused memory as it was left or zero: the group's next
+  // allocation gives large parts that all have let go of back to the system.
+  Result<SymmetricBuffer> allocate(Bytes bytes, const CallOptions& options = {},
+                                   CallSite site = CallSite::current()) const;
 
   // The last calls of the group's ranks on this host, also of those that have ended, as JSON for `hocket explain --flight`. At any
   // time, from any thread. With HOCKET_FLIGHT=FOLDER the first failure writes it to a file there.
