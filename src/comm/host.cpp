@@ -103,6 +103,15 @@ Status Host::publish(const Digest& name, std::int64_t offset) {
   return {};
 }
 
+Result<std::int64_t> Host::publish_memory(const Digest& name, Bytes bytes) {
+  if (const auto offset = look_up(name, self())) return *offset;
+  HOCKET_TRY(const std::int64_t offset, memory_.allocate(bytes));
+  const Status published = publish(name, offset);
+  if (published) return offset;
+  memory_.release(offset);
+  return fail(published.error());
+}
+
 std::optional<std::int64_t> Host::look_up(const Digest& name, std::int32_t index) const {
   const Header& header = header_of(index);
   for (std::uint32_t place = first_place(name); header.table[place].ready.load(std::memory_order_acquire) != 0;
@@ -119,7 +128,9 @@ Result<std::int64_t> Host::find(const Digest& name, std::int32_t index, Deadline
     if (const auto offset = look_up(name, index)) return *offset;
     if (!alive) return fail(alive.error());
     if (std::chrono::steady_clock::now() >= deadline) {
-      return fail(ErrorKind::peer, "rank {} (pid {}) is alive but did not come to form the group in time",
+      return fail(ErrorKind::peer,
+                  "rank {} (pid {}) is alive but did not come to form the group in time; asking for the group's "
+                  "communicator again waits for it once more",
                   world_rank(index), pid(index));
     }
     std::this_thread::sleep_for(pause);

@@ -40,6 +40,9 @@ class Host {
 
   // Says where this rank has put its part of something that all members of a group have a part of. Once for each name.
   Status publish(const Digest& name, std::int64_t offset);
+  // Takes zeroed memory for this rank's part and publishes it. Whoever asks for the same name again gets the same memory, since
+  // others may have found it already.
+  Result<std::int64_t> publish_memory(const Digest& name, Bytes bytes);
   // Where that rank has put it, if it has yet.
   std::optional<std::int64_t> look_up(const Digest& name, std::int32_t index) const;
   // Waits until that rank has published its part.

@@ -31,6 +31,19 @@ TEST(Host, finds_what_others_have_published) {
   for (const std::string& one : said) EXPECT_EQ(one, "well");
 }
 
+TEST(Host, publishes_the_same_memory_for_the_same_name) {
+  const auto said = run_hosts(1, [](const std::shared_ptr<Host>& host) -> Result<std::string> {
+    HOCKET_TRY(const std::int64_t first, host->publish_memory(digest_of("name"), Bytes(10)));
+    const Bytes used = host->memory().used();
+    HOCKET_TRY(const std::int64_t again, host->publish_memory(digest_of("name"), Bytes(10)));
+    if (again != first || host->memory().used() != used) return "took other memory";
+    HOCKET_TRY(const std::int64_t other, host->publish_memory(digest_of("another name"), Bytes(10)));
+    if (other == first || host->look_up(digest_of("another name"), 0) != other) return "two names for one memory";
+    return "well";
+  });
+  EXPECT_EQ(said[0], "well");
+}
+
 TEST(Host, names_who_did_not_come_in_time) {
   const auto said = run_hosts(2, [](const std::shared_ptr<Host>& host) -> Result<std::string> {
     if (host->self() == 1) {
@@ -41,7 +54,8 @@ TEST(Host, names_who_did_not_come_in_time) {
     HOCKET_CHECK(host->publish(digest_of("later"), 0));
     return offset ? "no error" : offset.error().message;
   });
-  EXPECT_THAT(said[0], MatchesRegex("rank 1 \\(pid [0-9]+\\) is alive but did not come to form the group in time"));
+  EXPECT_THAT(said[0],
+              MatchesRegex("rank 1 \\(pid [0-9]+\\) is alive but did not come to form the group in time; asking .*"));
 }
 
 TEST(Host, names_who_has_left_but_knows_what_it_published_before) {

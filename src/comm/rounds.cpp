@@ -24,9 +24,8 @@ Result<std::unique_ptr<Rounds>> Rounds::create(std::shared_ptr<Host> host, const
                                                std::vector<std::int32_t> members, Deadline deadline) {
   std::unique_ptr<Rounds> rounds(new Rounds(std::move(host), std::move(members)));
   const std::int64_t slots_at = rounded_up(sizeof(Control), slots_alignment);
-  HOCKET_TRY(rounds->offset_, rounds->host_->memory().allocate(Bytes(slots_at + turns * slot_bytes)));
+  HOCKET_TRY(rounds->offset_, rounds->host_->publish_memory(name, Bytes(slots_at + turns * slot_bytes)));
   const std::int32_t self = rounds->host_->self();
-  HOCKET_CHECK(rounds->host_->publish(name, rounds->offset_));
   for (std::int32_t place = 0; place < rounds->size(); ++place) {
     if (rounds->member(place) == self) rounds->place_ = place;
     HOCKET_TRY(const std::int64_t offset, rounds->host_->find(name, rounds->member(place), deadline));

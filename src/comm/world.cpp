@@ -27,14 +27,17 @@ struct World::State {
   Neighbourhood neighbours;
   const char* transport;
   std::shared_ptr<LaneThreads> threads = std::make_shared<LaneThreads>();
-  // A group is formed once and stays. Its name is there from the begin, so that other groups can be formed meanwhile.
+  // A group is formed once and stays. Its name is there from the begin, so that other groups can be formed meanwhile. The name of
+  // one that could not be formed goes, so that whoever asks again tries again.
   using Forming = std::shared_future<Result<std::shared_ptr<Lane>>>;
-  std::mutex mutex;  // guards lanes
+  std::mutex mutex;  // guards what follows
   std::map<std::string, Forming> lanes;
+  std::map<std::string, Error> failed_channels;
 
   Result<std::shared_ptr<Lane>> lane_of(const GroupHandle& group);
-  Result<std::shared_ptr<Lane>> form(const GroupHandle& group) const;
-  Result<std::unique_ptr<Transport>> transport_of(const RankGroup& group, Deadline deadline) const;
+  Result<std::shared_ptr<Lane>> form(const GroupHandle& group);
+  Result<std::unique_ptr<Transport>> transport_of(const RankGroup& group, Deadline deadline);
+  Result<std::unique_ptr<Channel>> channel_of(const RankGroup& group, Deadline deadline);
   Result<std::unique_ptr<Transport>> local_transport_of(const RankGroup& group,
                                                         const std::vector<std::int32_t>& members,
                                                         Deadline deadline) const;
@@ -113,11 +116,18 @@ Result<std::shared_ptr<Lane>> World::State::lane_of(const GroupHandle& group) {
   if (is_new) entry->second = mine.get_future().share();
   const Forming forming = entry->second;
   lock.unlock();
-  if (is_new) mine.set_value(form(group));
-  return forming.get();
+  if (!is_new) return forming.get();
+  Result<std::shared_ptr<Lane>> formed = form(group);
+  if (!formed) {
+    lock.lock();
+    lanes.erase(group->name());
+    lock.unlock();
+  }
+  mine.set_value(formed);
+  return formed;
 }
 
-Result<std::shared_ptr<Lane>> World::State::form(const GroupHandle& group) const {
+Result<std::shared_ptr<Lane>> World::State::form(const GroupHandle& group) {
   HOCKET_TRY(std::unique_ptr<Transport> made, transport_of(*group, after(options.timeout)));
   // The lane may outlive the world, so it takes what its messages need along.
   auto make_mail = [here = neighbours, its_threads = threads, group,
@@ -139,14 +149,29 @@ std::vector<std::int32_t> World::State::members_here(const RankGroup& group) con
   return members;
 }
 
-Result<std::unique_ptr<Transport>> World::State::transport_of(const RankGroup& group, Deadline deadline) const {
+Result<std::unique_ptr<Transport>> World::State::transport_of(const RankGroup& group, Deadline deadline) {
   const std::vector<std::int32_t> members = members_here(group);
   HOCKET_TRY(std::unique_ptr<Transport> local, local_transport_of(group, members, deadline));
   if (members.size() == group.ranks().size()) return local;
   std::vector<std::int32_t> hosts;
   for (const std::int32_t rank : group.ranks()) hosts.push_back(neighbours.host_of[static_cast<std::size_t>(rank)]);
-  HOCKET_TRY(std::unique_ptr<Channel> channel, neighbours.wire->channel(group.ranks(), deadline));
+  HOCKET_TRY(std::unique_ptr<Channel> channel, channel_of(group, deadline));
   return std::make_unique<HostsTransport>(std::move(channel), std::move(local), HostsLayout(hosts, group.place()));
+}
+
+// Once for each group: what its members sent for a channel that did not come about may still be under way, and would be taken for
+// what they send for the next.
+Result<std::unique_ptr<Channel>> World::State::channel_of(const RankGroup& group, Deadline deadline) {
+  std::unique_lock lock(mutex);
+  const auto failed = failed_channels.find(group.name());
+  if (failed != failed_channels.end()) return fail(failed->second);
+  lock.unlock();
+  Result<std::unique_ptr<Channel>> channel = neighbours.wire->channel(group.ranks(), deadline);
+  if (channel) return channel;
+  channel.error().message += "; ranks of several hosts can't form a group again after that: start all ranks again";
+  lock.lock();
+  failed_channels.emplace(group.name(), channel.error());
+  return channel;
 }
 
 Result<std::unique_ptr<Transport>> World::State::local_transport_of(const RankGroup& group,

@@ -111,6 +111,42 @@ TEST(Groups, can_be_formed_by_several_threads_at_once_and_in_any_order) {
   });
 }
 
+// Rank 0 asks for the group {0, 1} before rank 1 does, and again when all have seen that it failed.
+Result<float> sum_of_a_group_asked_for_twice(const World& world) {
+  HOCKET_TRY(const Communicator all, world.communicator("world"));
+  const CallOptions patient = within(60s);
+  if (world.rank() == 0) {
+    const auto early = world.communicator(Ranks{0, 1});
+    if (early) return fail(ErrorKind::internal, "formed a group that rank 1 had not come to");
+    if (!early.error().message.ends_with("asking for the group's communicator again waits for it once more")) {
+      return fail(early.error());
+    }
+  }
+  HOCKET_CHECK(all.barrier(patient).wait());
+  float one = 1;
+  if (world.rank() < 2) {
+    HOCKET_TRY(const Communicator group, world.communicator(Ranks{0, 1}));
+    HOCKET_CHECK(group.all_reduce(&one, &one, 1, Dtype::f32, ReduceOp::sum, patient).wait());
+  }
+  HOCKET_CHECK(all.barrier(patient).wait());  // nobody leaves before all are done
+  return one;
+}
+
+TEST(Groups, that_a_rank_came_too_late_for_are_formed_by_asking_again) {
+  WorldOptions options;
+  options.timeout = 2s;  // also for the forming of the world's group, which nobody is late for
+  for (const Kind kind : both_kinds) {
+    const auto said = run_world(
+        kind, 3,
+        [](World& world) {
+          const Result<float> sum = sum_of_a_group_asked_for_twice(world);
+          return sum ? fmt::format("{}", *sum) : sum.error().message;
+        },
+        options);
+    EXPECT_EQ(said, (std::vector<std::string>{"2", "2", "1"})) << name_of(kind);
+  }
+}
+
 TEST(Groups, of_one_rank_need_nobody_else) {
   expect_well(Kind::threads, 2, [](World& world, Complaints& complaints) {
     const Communicator alone = group_of(world, Ranks{world.rank()});
