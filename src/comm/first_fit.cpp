@@ -33,6 +33,14 @@ bool FirstFit::give_back(std::int64_t offset) {
   return true;
 }
 
+std::optional<FirstFit::Range> FirstFit::free_around(std::int64_t offset) const {
+  const auto behind = free_.upper_bound(offset);
+  if (behind == free_.begin()) return std::nullopt;
+  const auto [begin, bytes] = *std::prev(behind);
+  if (offset >= begin + bytes) return std::nullopt;
+  return Range{begin, bytes};
+}
+
 void FirstFit::add_free(std::int64_t offset, std::int64_t bytes) {
   auto next = free_.lower_bound(offset);
   if (next != free_.end() && next->first == offset + bytes) {

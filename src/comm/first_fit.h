@@ -21,6 +21,13 @@ class FirstFit {
   // False if no taken place begins there.
   bool give_back(std::int64_t offset);
 
+  struct Range {
+    std::int64_t offset = 0;
+    std::int64_t bytes = 0;
+  };
+  // The free range that this offset lies in, if it is free.
+  std::optional<Range> free_around(std::int64_t offset) const;
+
   std::int64_t size() const { return size_; }
   std::int64_t taken() const { return taken_; }
 

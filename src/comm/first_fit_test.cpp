@@ -59,8 +59,18 @@ class EveryLine {
   void give_back(std::int64_t offset) {
     for (std::int64_t& owner : owner_) owner = owner == offset / line ? -1 : owner;
   }
+  // The first line of the free range, and one behind its last; the same where it is not free.
+  std::pair<std::int64_t, std::int64_t> free_around(std::int64_t place) const {
+    std::int64_t begin = place;
+    std::int64_t end = place;
+    while (end < lines() && is_free(end)) ++end;
+    while (begin > 0 && end > place && is_free(begin - 1)) --begin;
+    return {begin, end};
+  }
+  std::int64_t lines() const { return static_cast<std::int64_t>(owner_.size()); }
 
  private:
+  bool is_free(std::int64_t place) const { return owner_[static_cast<std::size_t>(place)] == -1; }
   std::vector<std::int64_t> owner_;
 };
 
@@ -86,6 +96,11 @@ TEST(FirstFit, agrees_with_a_look_at_every_line) {
         expected.give_back(taken.back());
         taken.pop_back();
       }
+      const std::int64_t place = random.between(0, expected.lines());
+      const auto [begin, end] = expected.free_around(place);
+      const auto range = places.free_around(place * line + line - 1).value_or(FirstFit::Range{place * line, 0});
+      ASSERT_EQ(range.offset, begin * line) << "seed " << seed << " step " << step;
+      ASSERT_EQ(range.bytes, (end - begin) * line) << "seed " << seed << " step " << step;
     }
   }
 }

@@ -100,6 +100,12 @@ void HostMemory::release(std::int64_t offset) {
   places_->free.give_back(taken);
 }
 
+void HostMemory::drop_pages(std::int64_t offset, std::int64_t bytes) {
+  const std::int64_t begin = (offset + huge_page - 1) / huge_page * huge_page;
+  const std::int64_t end = (offset + bytes) / huge_page * huge_page;
+  if (begin < end) fallocate(segment_.number(), FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, begin, end - begin);
+}
+
 std::optional<std::int64_t> HostMemory::offset_of(const void* address) const {
   const Mapping& mine = *mappings_[static_cast<std::size_t>(self_)];
   const auto offset = reinterpret_cast<std::uintptr_t>(address) - reinterpret_cast<std::uintptr_t>(mine.begin());

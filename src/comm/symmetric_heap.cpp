@@ -16,8 +16,8 @@ std::uint64_t after(std::uint64_t history, std::int64_t what) {
   return std::rotl((history ^ static_cast<std::uint64_t>(what)) * 0x9e3779b97f4a7c15ULL, 31);
 }
 
-// Where the kernel can: huge pages need fewer faults and fewer entries of the address cache. Only whole ones, and only now, when
-// nobody has touched the memory; a refusal leaves ordinary pages.
+// Where the kernel can: huge pages need fewer faults and fewer entries of the address cache. Only whole ones, and only while nobody
+// uses the memory; a refusal leaves ordinary pages.
 void use_huge_pages(std::byte* begin, std::int64_t bytes) {
 #ifndef MADV_POPULATE_WRITE
   constexpr int MADV_POPULATE_WRITE = 23;
@@ -25,16 +25,18 @@ void use_huge_pages(std::byte* begin, std::int64_t bytes) {
 #ifndef MADV_COLLAPSE
   constexpr int MADV_COLLAPSE = 25;
 #endif
-  const auto whole = static_cast<std::size_t>(bytes / huge_page * huge_page);
-  if (whole == 0 || reinterpret_cast<std::uintptr_t>(begin) % huge_page != 0) return;
-  if (madvise(begin, whole, MADV_POPULATE_WRITE) == 0) madvise(begin, whole, MADV_COLLAPSE);
+  const auto over = static_cast<std::int64_t>(reinterpret_cast<std::uintptr_t>(begin) % huge_page);
+  const std::int64_t before = over == 0 ? 0 : huge_page - over;
+  if (bytes - before < huge_page) return;
+  const auto whole = static_cast<std::size_t>((bytes - before) / huge_page * huge_page);
+  if (madvise(begin + before, whole, MADV_POPULATE_WRITE) == 0) madvise(begin + before, whole, MADV_COLLAPSE);
 }
 
 }  // namespace
 
 SymmetricHeap::~SymmetricHeap() {
   for (const Chunk& chunk : chunks_) {
-    rounds_->host().memory().release(chunk.bases[static_cast<std::size_t>(rounds_->place())]);
+    rounds_->host().memory().release(base_of(chunk));
   }
 }
 
@@ -51,13 +53,29 @@ Result<SymmetricPlace> SymmetricHeap::allocate(std::int64_t bytes) {
     rounds_->fail_all(error);
     return fail(std::move(error));
   }
+  Result<SymmetricPlace> place = take(bytes);
+  drop_released_pages();
+  return place;
+}
+
+Result<SymmetricPlace> SymmetricHeap::take(std::int64_t bytes) {
   for (Chunk& chunk : chunks_) {
     const auto inside = chunk.places.take(bytes);
     if (!inside) continue;
     history_ = after(history_, chunk.start + *inside);
+    use_huge_pages(rounds_->at(rounds_->place(), base_of(chunk) + *inside), bytes);  // it may have lost them
     return place_in(chunk, *inside);
   }
   return grow_and_take(bytes);
+}
+
+void SymmetricHeap::drop_released_pages() {
+  for (const std::int64_t offset : released_) {
+    const Chunk& chunk = chunk_of(offset);
+    const auto range = chunk.places.free_around(offset - chunk.start);
+    if (range) rounds_->host().memory().drop_pages(base_of(chunk) + range->offset, range->bytes);
+  }
+  released_.clear();
 }
 
 Result<SymmetricPlace> SymmetricHeap::grow_and_take(std::int64_t bytes) {
@@ -93,7 +111,7 @@ Result<SymmetricPlace> SymmetricHeap::grow_and_take(std::int64_t bytes) {
   return place_in(chunks_.back(), *inside);
 }
 
-SymmetricPlace SymmetricHeap::place_in(Chunk& chunk, std::int64_t inside) const {
+SymmetricPlace SymmetricHeap::place_in(const Chunk& chunk, std::int64_t inside) const {
   SymmetricPlace place{chunk.start + inside, {}};
   for (std::int32_t i = 0; i < rounds_->size(); ++i) {
     place.parts.push_back(rounds_->at(i, chunk.bases[static_cast<std::size_t>(i)] + inside));
@@ -106,6 +124,7 @@ void SymmetricHeap::release(std::int64_t offset) {
   Chunk& chunk = const_cast<Chunk&>(chunk_of(offset));
   chunk.places.give_back(offset - chunk.start);
   history_ = after(history_, ~offset);
+  released_.push_back(offset);
 }
 
 const SymmetricHeap::Chunk& SymmetricHeap::chunk_of(std::int64_t offset) const {
@@ -119,7 +138,7 @@ std::optional<std::int64_t> SymmetricHeap::offset_of(const void* address) const 
   if (!in_segment) return std::nullopt;
   const std::lock_guard lock(mutex_);
   for (const Chunk& chunk : chunks_) {
-    const std::int64_t inside = *in_segment - chunk.bases[static_cast<std::size_t>(rounds_->place())];
+    const std::int64_t inside = *in_segment - base_of(chunk);
     if (inside >= 0 && inside < chunk.places.size()) return chunk.start + inside;
   }
   return std::nullopt;

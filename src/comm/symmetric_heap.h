@@ -44,7 +44,8 @@ class SymmetricHeap {
   explicit SymmetricHeap(Rounds& rounds) : rounds_(&rounds) {}
   ~SymmetricHeap();
 
-  // Collective, within the rounds of one call. Detects ranks that released something else before.
+  // Collective, within the rounds of one call. Detects ranks that released something else before. What all have released, and
+  // is not taken again at once, gives its huge pages back to the system now: before, some rank may still read the parts of others.
   Result<SymmetricPlace> allocate(std::int64_t bytes);
   // Any thread.
   void release(std::int64_t offset);
@@ -61,13 +62,17 @@ class SymmetricHeap {
     std::vector<std::int64_t> bases;  // by place: where it lies in the segment
   };
   const Chunk& chunk_of(std::int64_t offset) const;
+  Result<SymmetricPlace> take(std::int64_t bytes);
   Result<SymmetricPlace> grow_and_take(std::int64_t bytes);
-  SymmetricPlace place_in(Chunk& chunk, std::int64_t inside) const;
+  SymmetricPlace place_in(const Chunk& chunk, std::int64_t inside) const;
+  std::int64_t base_of(const Chunk& chunk) const { return chunk.bases[static_cast<std::size_t>(rounds_->place())]; }
+  void drop_released_pages();
 
   Rounds* rounds_;
   mutable std::mutex mutex_;  // guards what follows
   std::vector<Chunk> chunks_;
-  std::uint64_t history_ = 0;  // of all that was allocated and released
+  std::uint64_t history_ = 0;           // of all that was allocated and released
+  std::vector<std::int64_t> released_;  // since the last allocation
 };
 
 }  // namespace hocket

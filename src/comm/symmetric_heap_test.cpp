@@ -1,7 +1,9 @@
 #include "comm/symmetric_heap.h"
 
 #include <gtest/gtest.h>
+#include <sys/mman.h>
 
+#include <algorithm>
 #include <cstring>
 
 #include "support/host_ranks.h"
@@ -80,6 +82,50 @@ TEST(SymmetricHeap, takes_the_lowest_place_that_was_given_back) {
     HOCKET_TRY(const SymmetricPlace again, heaps.allocate(1'000));
     HOCKET_TRY(const SymmetricPlace more, heaps.allocate(1'000));
     return again.offset == offsets[3] && more.offset == offsets[7] ? "well" : "elsewhere";
+  });
+}
+
+// Bytes of a range that take up memory of the machine.
+Result<std::int64_t> resident(std::byte* begin, std::int64_t bytes) {
+  const std::int64_t page = page_size();
+  std::vector<unsigned char> pages(static_cast<std::size_t>((bytes + page - 1) / page));
+  if (mincore(begin, static_cast<std::size_t>(bytes), pages.data()) != 0) return fail(ErrorKind::system, "mincore");
+  return page * std::count_if(pages.begin(), pages.end(), [](unsigned char flags) { return (flags & 1U) != 0; });
+}
+
+TEST(SymmetricHeap, gives_the_pages_of_what_all_have_released_back_with_the_next_allocation) {
+  expect_all_well([](Heaps& heaps) -> Result<std::string> {
+    constexpr std::int64_t large = std::int64_t{32} << 20;
+    const auto self = static_cast<std::size_t>(heaps.rounds().place());
+    HOCKET_TRY(const SymmetricPlace kept, heaps.allocate(large));
+    HOCKET_TRY(const SymmetricPlace gone, heaps.allocate(large));
+    std::memset(kept.parts[self], 7, large);
+    std::memset(gone.parts[self], 7, large);
+    heaps.heap().release(gone.offset);
+    HOCKET_TRY(const std::int64_t before, resident(gone.parts[self], large));
+    if (before != large) return fmt::format("{} bytes are left before others have released theirs", before);
+    HOCKET_TRY(const SymmetricPlace small, heaps.allocate(100));
+    HOCKET_TRY(const std::int64_t after, resident(gone.parts[self], large));
+    HOCKET_TRY(const std::int64_t untouched, resident(kept.parts[self], large));
+    if (after > 2 * huge_page) return fmt::format("{} bytes are left", after);
+    if (untouched != large || kept.parts[self][large - 1] != std::byte{7}) return "took what is in use";
+    constexpr std::int64_t less = large - huge_page;
+    HOCKET_TRY(const SymmetricPlace again, heaps.allocate(less));
+    if (again.parts[self] >= gone.parts[self] + huge_page) return "did not take the lowest place";
+    HOCKET_TRY(const std::int64_t anew, resident(again.parts[self], less));
+    return anew >= less - 2 * huge_page && again.parts[self][less / 2] == std::byte{0} ? "well" : "no pages again";
+  });
+}
+
+TEST(SymmetricHeap, keeps_the_pages_of_what_is_taken_again_at_once) {
+  expect_all_well([](Heaps& heaps) -> Result<std::string> {
+    constexpr std::int64_t large = std::int64_t{8} << 20;
+    const auto self = static_cast<std::size_t>(heaps.rounds().place());
+    HOCKET_TRY(const SymmetricPlace first, heaps.allocate(large));
+    std::memset(first.parts[self], 7, large);
+    heaps.heap().release(first.offset);
+    HOCKET_TRY(const SymmetricPlace again, heaps.allocate(large));
+    return again.offset == first.offset && again.parts[self][large / 2] == std::byte{7} ? "well" : "lost its pages";
   });
 }
 
