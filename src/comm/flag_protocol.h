@@ -4,6 +4,9 @@
 
 #include <atomic>
 #include <cstdint>
+#include <type_traits>
+
+#include "base/sanitizers.h"
 
 namespace hocket {
 
@@ -31,11 +34,7 @@ struct OrdersWithoutFences {
   static void fence_of_sleeper() {}
 };
 
-#if defined(__SANITIZE_THREAD__)
-using FlagOrders = OrdersWithoutFences;
-#else
-using FlagOrders = FencedOrders;
-#endif
+using FlagOrders = std::conditional_t<under_thread_sanitizer, OrdersWithoutFences, FencedOrders>;
 
 template <class Orders = FlagOrders>
 struct FlagProtocol {

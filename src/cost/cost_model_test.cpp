@@ -5,6 +5,7 @@
 #include <cmath>
 #include <ctime>
 
+#include "base/sanitizers.h"
 #include "hocket/cost/collectives.h"
 #include "hocket/ir/builder.h"
 #include "hocket/ir/file.h"
@@ -351,11 +352,7 @@ TEST(CostModel, collectives_of_programs_take_what_their_bytes_say) {
 
 // --- speed
 
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-constexpr double slower = 20;
-#else
-constexpr double slower = 1;
-#endif
+constexpr double slower = under_address_sanitizer || under_thread_sanitizer ? 20 : 1;
 
 Graph large_graph() {
   GraphBuilder builder("large");

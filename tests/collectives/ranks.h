@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "base/sanitizers.h"
 #include "hocket/comm/world.h"
 
 namespace hocket {
@@ -16,11 +17,7 @@ inline constexpr Kind both_kinds[] = {Kind::threads, Kind::processes};
 const char* name_of(Kind kind);
 
 // ThreadSanitizer starts no threads in a process that was forked from one with threads: under it all ranks are threads.
-#if defined(__SANITIZE_THREAD__)
-inline constexpr bool ranks_may_be_processes = false;
-#else
-inline constexpr bool ranks_may_be_processes = true;
-#endif
+inline constexpr bool ranks_may_be_processes = !under_thread_sanitizer;
 
 // What one rank found wrong. Expectations of gtest don't reach out of a process.
 class Complaints {
