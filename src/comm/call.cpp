@@ -73,12 +73,12 @@ std::string describe(const CallFacts& facts, std::string_view file) {
 }
 
 CallFacts GroupCall::facts() const {
-  return {op,    dtype,  reduce, algorithm,   root, tag,      static_cast<std::int32_t>(many.size()),
-          count, factor, number, site.line(), 0,    algorithm};
+  return {op,    dtype,  reduce, algorithm, root, tag,      static_cast<std::int32_t>(many.size()),
+          count, factor, number, site.line, 0,    algorithm};
 }
 
 std::string_view GroupCall::file() const {
-  const std::string_view path = site.file_name();
+  const std::string_view path = site.file;
   return path.substr(path.find_last_of('/') + 1);
 }
 

@@ -68,7 +68,7 @@ struct GroupCall {
   std::vector<std::int64_t> input_splits;
   std::vector<std::int64_t> output_splits;
   std::chrono::milliseconds timeout{300'000};
-  std::source_location site;
+  CallSite site;
 
   std::span<const Transfer> parts() const {
     return many.empty() ? std::span<const Transfer>(&first, 1) : std::span<const Transfer>(many);

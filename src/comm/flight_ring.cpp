@@ -41,7 +41,7 @@ void FlightRing::begin(const GroupCall& call, CollectiveAlgorithm used) {
 }
 
 std::uint16_t FlightRing::index_of(const GroupCall& call) {
-  if (call.site.file_name() == last_file_) return last_index_;
+  if (call.site.file == last_file_) return last_index_;
   const std::string_view file = call.file().substr(0, sizeof(Name::text) - 1);
   std::uint16_t index = 0;
   while (index < most_files && files_[index].ready.load(std::memory_order_relaxed) != 0 && files_[index].text != file) {
@@ -51,7 +51,7 @@ std::uint16_t FlightRing::index_of(const GroupCall& call) {
     std::copy(file.begin(), file.end(), files_[index].text);  // the rest is zero
     files_[index].ready.store(1, std::memory_order_release);
   }
-  last_file_ = call.site.file_name();
+  last_file_ = call.site.file;
   last_index_ = index;
   return index;
 }

@@ -17,7 +17,7 @@ GroupCall call_number(std::uint64_t number) {
   call.dtype = Dtype::bf16;
   call.count = static_cast<std::int64_t>(number) * 10;
   call.number = number;
-  call.site = std::source_location::current();
+  call.site = CallSite::current();
   return call;
 }
 

@@ -5,7 +5,6 @@
 #include <unistd.h>
 
 #include <filesystem>
-#include <source_location>
 
 #include "comm/flight_story.h"
 #include "hocket/base/file.h"
@@ -79,7 +78,7 @@ TEST_F(Flight, of_ranks_that_differ_names_both_calls_and_where_they_were_made) {
 }
 
 TEST_F(Flight, names_the_line_of_the_call_unless_a_wrapper_says_on_whose_behalf_it_calls) {
-  const std::source_location behalf = std::source_location::current();
+  const CallSite behalf = CallSite::current();
   const auto outcomes = run(2, [&](int rank, const Communicator& group) {
     std::vector<float> data(2, 1.0F);
     CallOptions options;
@@ -87,8 +86,8 @@ TEST_F(Flight, names_the_line_of_the_call_unless_a_wrapper_says_on_whose_behalf_
     return group.all_reduce(data.data(), data.data(), rank + 1, Dtype::f32, ReduceOp::sum, options).wait();
   });
   for (const RankOutcome& outcome : outcomes) {
-    EXPECT_THAT(outcome.said, HasSubstr(fmt::format("call 4 at flight_test.cpp:{},", behalf.line() + 5)));
-    EXPECT_THAT(outcome.said, HasSubstr(fmt::format("call 4 at flight_test.cpp:{};", behalf.line())));
+    EXPECT_THAT(outcome.said, HasSubstr(fmt::format("call 4 at flight_test.cpp:{},", behalf.line + 5)));
+    EXPECT_THAT(outcome.said, HasSubstr(fmt::format("call 4 at flight_test.cpp:{};", behalf.line)));
   }
 }
 

@@ -4,8 +4,9 @@
 #include <chrono>
 #include <cstdint>
 #include <optional>
-#include <source_location>
 #include <string_view>
+
+#include "hocket/comm/call_site.h"
 
 namespace hocket {
 
@@ -30,7 +31,7 @@ struct CallOptions {
   std::optional<std::chrono::milliseconds> timeout = std::nullopt;  // the world's, if absent
   // Who calls, for error messages; not compared between ranks. If absent, whoever calls the Communicator: a wrapper says here on
   // whose behalf it does.
-  std::optional<std::source_location> site = std::nullopt;
+  std::optional<CallSite> site = std::nullopt;
 };
 
 }  // namespace hocket

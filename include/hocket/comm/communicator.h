@@ -5,7 +5,8 @@
 //   Work work = tp.all_reduce(x, y, count, Dtype::bf16, ReduceOp::sum);
 //
 // All ranks of the group make the same calls in the same order. A call that differs fails on all of them before a result is
-// written, naming both sides. After a failure every later call of the group fails with the same reason.
+// written, naming both sides. After a failure every later call of the group fails with the same reason. Every call takes its own site
+// as its last argument, so that errors and flight records name the caller's line without the caller's help.
 #pragma once
 
 #include <cstdint>
@@ -15,6 +16,7 @@
 
 #include "hocket/base/dtype.h"
 #include "hocket/comm/call_options.h"
+#include "hocket/comm/call_site.h"
 #include "hocket/comm/group.h"
 #include "hocket/comm/reduce_op.h"
 #include "hocket/comm/symmetric_buffer.h"
@@ -40,8 +42,6 @@ struct Message {
 };
 
 class Lane;
-// Every call ends with it, so that errors and flight records name the caller's line without the caller's help.
-using CallSite = std::source_location;
 
 // A value; copies are the same communicator. May be used from several threads, though ranks must agree on the order of calls.
 class Communicator {
