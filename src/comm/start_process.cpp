@@ -85,7 +85,7 @@ const char* prepare(const Child& child) {
 }
 
 // Runs in the memory of the parent, which stands still until the program has begun or this returns.
-[[gnu::no_sanitize("address", "undefined")]] int be_child(void* argument) {
+__attribute__((no_sanitize("address", "undefined"))) int be_child(void* argument) {
   Child& child = *static_cast<Child*>(argument);
   child.failed_step = prepare(child);
   if (child.failed_step == nullptr) {
