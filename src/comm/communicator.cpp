@@ -25,7 +25,7 @@ Work start(Lane& lane, Operator op, Dtype dtype, const CallOptions& options, Cal
   GroupCall call = call_of(op, dtype, options, site, lane);
   describe(call);
   if (Status status = check_and_count(call, lane.group()); !status) return Work::failed(std::move(status).error());
-  return lane.submit(call, options.blocking);
+  return lane.submit(call, options.blocking, options.keep_alive);
 }
 
 auto many(std::span<const Transfer> parts, ReduceOp op = ReduceOp::sum) {
@@ -132,7 +132,7 @@ Work Communicator::batch(std::span<const Message> messages, Dtype dtype, const C
   }
   Result<std::shared_ptr<Mail>> mail = lane_->mail();
   if (!mail) return Work::failed(std::move(mail).error());
-  Work work((*mail)->submit(std::move(calls)));
+  Work work((*mail)->submit(std::move(calls), options.keep_alive));
   if (options.blocking) static_cast<void>(work.wait());
   return work;
 }

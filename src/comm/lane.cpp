@@ -11,7 +11,7 @@ constexpr std::uint32_t one_queued = 2;
 
 }  // namespace
 
-Work Lane::submit(GroupCall& call, bool blocking) {
+Work Lane::submit(GroupCall& call, bool blocking, std::shared_ptr<const void> keep_alive) {
   std::uint32_t idle = 0;
   if (blocking && busy_.compare_exchange_strong(idle, owned, std::memory_order_acquire)) {
     Status status = run(call);
@@ -19,6 +19,7 @@ Work Lane::submit(GroupCall& call, bool blocking) {
     return status ? Work() : Work::failed(std::move(status).error());
   }
   auto state = std::make_shared<QueuedCall>(weak_from_this(), std::move(call));
+  state->keep_alive = std::move(keep_alive);
   const bool was_idle = enqueue(state);
   if (blocking) help(*state);
   else if (was_idle) threads_->run(shared_from_this());  // or a burst of calls would make a thread for each

@@ -48,7 +48,7 @@ class Lane final : public Runner, public std::enable_shared_from_this<Lane> {
   std::chrono::milliseconds timeout() const { return timeout_; }
 
   // Takes what is in the call.
-  Work submit(GroupCall& call, bool blocking);
+  Work submit(GroupCall& call, bool blocking, std::shared_ptr<const void> keep_alive = nullptr);
   Result<SymmetricBuffer> allocate(GroupCall call);
   // Messages of the group; many groups never have any.
   Result<std::shared_ptr<Mail>> mail();

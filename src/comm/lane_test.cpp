@@ -65,11 +65,11 @@ class LaneOfOne : public testing::Test {
         GroupTable(1, 0).resolve("world").value(), std::move(transport), threads_,
         []() -> Result<std::shared_ptr<Mail>> { return fail(ErrorKind::system, "no post office"); }, 1s);
   }
-  Work submit(std::int64_t count, bool blocking = false) {
+  Work submit(std::int64_t count, bool blocking = false, std::shared_ptr<const void> keep_alive = nullptr) {
     GroupCall call;
     call.op = Operator::all_reduce;
     call.count = count;
-    return lane_->submit(call, blocking);
+    return lane_->submit(call, blocking, std::move(keep_alive));
   }
 
   std::shared_ptr<LaneThreads> threads_ = std::make_shared<LaneThreads>();
@@ -135,6 +135,17 @@ TEST_F(LaneOfOne, completes_what_nobody_waits_for) {
   transport_->go_on();
   EXPECT_TRUE(submit(5, true).wait());
   EXPECT_EQ(transport_->ran(), (std::vector<std::int64_t>{0, 1, 2, 3, 4, 5}));
+}
+
+TEST_F(LaneOfOne, keeps_what_a_call_needs_until_it_is_complete_and_no_longer) {
+  auto buffer = std::make_shared<int>(1);
+  const std::weak_ptr<int> watch = buffer;
+  transport_->hold();
+  const Work work = submit(1, false, std::move(buffer));
+  EXPECT_FALSE(watch.expired());
+  transport_->go_on();
+  EXPECT_TRUE(work.wait());
+  EXPECT_TRUE(watch.expired()) << "the work is still there, the buffer need not be";
 }
 
 TEST_F(LaneOfOne, gives_symmetric_memory_back_with_the_last_copy) {

@@ -104,8 +104,9 @@ Result<std::shared_ptr<Mail>> Mail::create(std::shared_ptr<Host> host, GroupHand
   return mail;
 }
 
-std::shared_ptr<WorkState> Mail::submit(std::vector<GroupCall> calls) {
+std::shared_ptr<WorkState> Mail::submit(std::vector<GroupCall> calls, std::shared_ptr<const void> keep_alive) {
   auto batch = std::make_shared<Batch>(weak_from_this(), std::move(calls));
+  batch->keep_alive = std::move(keep_alive);
   if (batch->calls.empty()) {
     batch->finish({});
     return batch;

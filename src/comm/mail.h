@@ -29,7 +29,7 @@ class Mail final : public Runner, public std::enable_shared_from_this<Mail> {
   ~Mail() override;
 
   // Calls of Operator::send and receive, which are done together.
-  std::shared_ptr<WorkState> submit(std::vector<GroupCall> calls);
+  std::shared_ptr<WorkState> submit(std::vector<GroupCall> calls, std::shared_ptr<const void> keep_alive = nullptr);
 
   void help(WorkState& state) override;
   void drain() override;

@@ -21,11 +21,13 @@ class WorkState {
 
   void finish(Status result) {
     status = std::move(result);
+    keep_alive.reset();
     done.store(1, std::memory_order_release);
     done.notify_all();
   }
 
   const std::weak_ptr<Runner> runner;  // alive until it is done
+  std::shared_ptr<const void> keep_alive;  // CallOptions has what it is for
   Status status;
   std::atomic<std::uint32_t> done = 0;
 };

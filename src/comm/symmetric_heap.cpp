@@ -46,10 +46,10 @@ Result<SymmetricPlace> SymmetricHeap::allocate(std::int64_t bytes) {
   rounds_->post(history_ | 1U);
   HOCKET_CHECK(rounds_->take_all());
   if (!rounds_->notes_are(history_ | 1U)) {
-    Error error{ErrorKind::peer,
-                "ranks have released different symmetric buffers, or in another order: they must let go of the same "
-                "ones before each allocation",
-                ""};
+    Error error{
+        ErrorKind::peer,
+        "ranks have released different symmetric buffers: they must let go of the same ones before each allocation",
+        ""};
     rounds_->fail_all(error);
     return fail(std::move(error));
   }
@@ -123,7 +123,8 @@ void SymmetricHeap::release(std::int64_t offset) {
   const std::lock_guard lock(mutex_);
   Chunk& chunk = const_cast<Chunk&>(chunk_of(offset));
   chunk.places.give_back(offset - chunk.start);
-  history_ = after(history_, ~offset);
+  // In any order: buffers that calls keep alive are let go by the threads that complete the calls.
+  history_ += after(0, ~offset);
   released_.push_back(offset);
 }
 

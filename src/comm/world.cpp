@@ -65,7 +65,9 @@ Result<World> World::join(WorldOptions options) {
   HOCKET_TRY(LaunchInfo launch, launch_info(variables));
   log().debug("{}", launch.to_string());
   HOCKET_TRY(Neighbourhood neighbours, meet_neighbours(launch, variables, after(options.join_timeout)));
-  return World(std::make_shared<State>(std::move(launch), options, std::move(neighbours), "shm"));
+  World world(std::make_shared<State>(std::move(launch), options, std::move(neighbours), "shm"));
+  world.make_current();
+  return world;
 }
 
 Result<std::vector<World>> World::threads(std::int32_t count, WorldOptions options) {

@@ -3,6 +3,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string_view>
 
@@ -29,6 +30,8 @@ struct CallOptions {
   std::int64_t block = 0;  // bytes that are handed over at a time; 0: as the algorithm likes it
   double factor = 1.0;     // of premul_sum, the same on all ranks
   std::optional<std::chrono::milliseconds> timeout = std::nullopt;  // the world's, if absent
+  // Let go when the communication is complete, before anybody learns of it: for buffers that the caller doesn't keep.
+  std::shared_ptr<const void> keep_alive = nullptr;
   // Who calls, for error messages; not compared between ranks. If absent, whoever calls the Communicator: a wrapper says here on
   // whose behalf it does.
   std::optional<CallSite> site = std::nullopt;

@@ -15,7 +15,8 @@ namespace hocket {
 
 class SymmetricBlock;
 
-// A value; the memory goes back to the group when the last copy is gone. Every rank lets go of its buffers in the same order.
+// A value; the memory goes back to the group when the last copy is gone. Before an allocation every rank
+// has let go of the same ones.
 class SymmetricBuffer {
  public:
   SymmetricBuffer() = default;

@@ -30,6 +30,9 @@ class World {
   static Result<World> join(WorldOptions options = {});
   // Ranks as threads of this process, one world for each.
   static Result<std::vector<World>> threads(std::int32_t count, WorldOptions options = {});
+  // The world of functions that are given none: that of this thread's innermost WorldScope, else the one that join() made last,
+  // as long as a copy of it is there.
+  static Result<World> current();
 
   std::int32_t rank() const;
   std::int32_t size() const;
@@ -46,8 +49,23 @@ class World {
 
  private:
   struct State;
+  struct Joined;
+  void make_current() const;
   explicit World(std::shared_ptr<State> state) : state_(std::move(state)) {}
   std::shared_ptr<State> state_;
+};
+
+// While one lives, its world is the current one of this thread: for ranks as threads. Scopes end in the reverse order.
+class WorldScope {
+ public:
+  explicit WorldScope(World world);
+  ~WorldScope();
+  WorldScope(const WorldScope&) = delete;
+  WorldScope& operator=(const WorldScope&) = delete;
+
+ private:
+  World world_;
+  const World* outer_;
 };
 
 }  // namespace hocket
