@@ -16,7 +16,10 @@ Work Lane::submit(GroupCall& call, bool blocking, std::shared_ptr<const void> ke
   if (blocking && busy_.compare_exchange_strong(idle, owned, std::memory_order_acquire)) {
     Status status = run(call);
     disown();
-    return status ? Work() : Work::failed(std::move(status).error());
+    if (status) return Work();
+    auto failed = std::make_shared<QueuedCall>(weak_from_this(), std::move(call));
+    failed->finish(std::move(status));
+    return Work(std::move(failed));
   }
   auto state = std::make_shared<QueuedCall>(weak_from_this(), std::move(call));
   state->keep_alive = std::move(keep_alive);

@@ -23,6 +23,8 @@ class QueuedCall final : public WorkState {
  public:
   QueuedCall(std::weak_ptr<Runner> lane, GroupCall its_call) : WorkState(std::move(lane)), call(std::move(its_call)) {}
 
+  std::string call_text() const override { return call.to_string(); }
+
   GroupCall call;        // touched only by the thread that runs it
   SymmetricPlace place;  // of an allocate
 };

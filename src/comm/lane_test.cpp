@@ -114,13 +114,17 @@ TEST_F(LaneOfOne, needs_one_thread_however_many_calls_there_are) {
 
 TEST_F(LaneOfOne, fails_every_call_after_a_peer_failed_and_says_why) {
   EXPECT_TRUE(submit(1).wait());
-  EXPECT_EQ(submit(13).wait().error().message, "rank 1 has gone");
+  const Work failed = submit(13);
+  EXPECT_EQ(failed.wait().error().message, "rank 1 has gone");
+  EXPECT_EQ(failed.call_text(), "all_reduce(u8[13], sum) as call 2");
   const Status later = submit(2).wait();
   ASSERT_FALSE(later);
   EXPECT_EQ(later.error().kind, ErrorKind::peer);
   EXPECT_EQ(later.error().message,
             "all_reduce(u8[2], sum) as call 3 can't run: group world failed before: rank 1 has gone");
-  EXPECT_FALSE(submit(3, true).wait());
+  const Work blocking = submit(3, true);
+  EXPECT_FALSE(blocking.wait());
+  EXPECT_EQ(blocking.call_text(), "all_reduce(u8[3], sum) as call 4");
   EXPECT_EQ(transport_->ran(), (std::vector<std::int64_t>{1, 13}));
 }
 

@@ -3,6 +3,7 @@
 
 #include <atomic>
 #include <memory>
+#include <string>
 
 #include "hocket/base/error.h"
 
@@ -25,6 +26,9 @@ class WorkState {
     done.store(1, std::memory_order_release);
     done.notify_all();
   }
+
+  // What was called, when it is done.
+  virtual std::string call_text() const { return {}; }
 
   const std::weak_ptr<Runner> runner;  // alive until it is done
   std::shared_ptr<const void> keep_alive;  // CallOptions has what it is for

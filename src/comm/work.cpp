@@ -20,6 +20,8 @@ Status Work::wait() const {
   return state_->status;
 }
 
+std::string Work::call_text() const { return state_ ? state_->call_text() : std::string(); }
+
 Result<bool> Work::wait_for(std::chrono::nanoseconds time) const {
   using namespace std::chrono_literals;
   const auto end = std::chrono::steady_clock::now() + time;

@@ -393,11 +393,13 @@ at::Tensor waited(const c10::IValue& result) { return functional("wait_tensor", 
 
 TEST(Capture, CollectivesAreRecordedWithAWaitAndNotCarriedOut) {
   const auto step = [](const Tensors& in) {
-    return Tensors{all_reduce(in[0], "SUM", pair), all_gather_into_tensor(in[0], pair),
-                   reduce_scatter_tensor(in[0], "avg", pair)};
+    return Tensors{all_reduce(in[0], "SUM", "dp"), all_gather_into_tensor(in[0], {0, 1}),
+                   reduce_scatter_tensor(in[0], "avg", Rows{{0, 1}})};
   };
   for (const at::Device device : {at::kMeta, at::kCPU}) {
-    expect_graph(capture(step, {at::ones({4, 3}, device)}, {.input_names = {"x"}, .world_size = 2, .rank = 0}), R"(
+    expect_graph(
+        capture(step, {at::ones({4, 3}, device)}, {.input_names = {"x"}, .groups = {pair}, .world_size = 2, .rank = 0}),
+        R"(
       graph @step(%x: f32[4,3]) {
         world 2 rank 0
         group @dp = ranks[0,1]
@@ -452,23 +454,23 @@ TEST(Capture, AllFormsOfCollectivesAreRecorded) {
 
 TEST(Capture, CollectivesSayWhatIsWrongWithACall) {
   const at::Tensor x = at::empty({3}, on_meta);
-  EXPECT_THROW(all_reduce(x, "sum", pair), c10::Error);  // outside of a capture
-  const auto captured = [&](auto call) {
-    return capture([&](const Tensors& in) { return Tensors{call(in[0])}; }, {x});
+  EXPECT_THROW(all_reduce(x, "sum", {0, 1}), c10::Error);  // outside of a capture, and in no world
+  const auto captured = [&](auto call, std::vector<GroupSpec> groups = {pair}) {
+    return capture([&](const Tensors& in) { return Tensors{call(in[0])}; }, {x}, {.groups = std::move(groups)});
   };
-  expect_error(captured([](const at::Tensor& in) { return all_reduce(in, "summ", pair); }),
+  const auto sum = [](const at::Tensor& in) { return all_reduce(in, "sum", "dp"); };
+  expect_error(captured([](const at::Tensor& in) { return all_reduce(in, "summ", "dp"); }),
                "unknown reduce operation summ; known: sum");
-  expect_error(captured([](const at::Tensor& in) { return reduce_scatter_tensor(in, "sum", pair); }),
-               "reduce_scatter_tensor");
-  expect_error(captured([](const at::Tensor& in) { return all_reduce(in, "sum", {"", {0}}); }), "a group needs a name");
+  expect_error(captured([](const at::Tensor& in) { return reduce_scatter_tensor(in, "sum", "dp"); }),
+               "reduce_scatter_tensor: dim 0 of size 3 does not divide by the group's size 2");
+  expect_error(captured(sum, {{"", {0}}}), "a group needs a name");
+  expect_error(captured(sum, {pair, {"dp", {0}}}), "group dp has 1 ranks here");
+  expect_error(captured([](const at::Tensor& in) { return all_reduce(in, "sum", "dpp"); }), "no group is named dpp");
+  expect_error(captured([](const at::Tensor& in) { return all_reduce(in, "sum", {1, 2, 1}); }), "rank 1 stands twice");
   expect_error(captured([](const at::Tensor& in) {
-                 return all_reduce(all_reduce(in, "sum", pair), "sum", {"dp", {0}});
+                 return all_reduce(in, "sum", Rows{{0, 1}, {2, 3}});
                }),
-               "group dp has 1 ranks here");
-  expect_error(captured([](const at::Tensor& in) {
-                 return all_reduce(at::ones({3}, in.options()).requires_grad_(), "sum", pair);
-               }),
-               "no backward yet");
+               "rows of ranks mean another group on every rank");
 }
 
 // --- what cannot be captured -----------------------------------------------------------------------------------------

@@ -20,8 +20,6 @@ namespace {
 namespace nn = torch::nn;
 using Tensors = std::vector<at::Tensor>;
 
-const GroupSpec alone{"dp", {0}};
-
 struct Mlp : nn::Module {
   nn::Linear first = register_module("first", nn::Linear(8, 16));
   nn::Linear second = register_module("second", nn::Linear(16, 16));
@@ -95,7 +93,7 @@ struct Trained {
     const at::Tensor loss = model->loss(in);
     loss.backward();
     for (at::Tensor& parameter : model->parameters()) {
-      if (average) parameter.grad().copy_(all_reduce(parameter.grad() / 1, "sum", alone));
+      if (average) parameter.grad().copy_(all_reduce(parameter.grad() / 1, "sum", {0}));
     }
     optimizer->step();
     return {loss.detach()};

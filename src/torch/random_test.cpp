@@ -71,7 +71,7 @@ class RandomProgram {
       case 15: return x.dim() == 0 ? add(x) : add(x.unbind(dim).front());
       case 16: return add(x.dim() < 3 ? x.unsqueeze(dim) : x.flatten());
       case 17: return add(x.dim() == 2 ? x.permute({1, 0}) : x.alias());
-      case 18: return add(is_captured_ ? all_reduce(x, "sum", {"dp", {0}}) : x.clone(at::MemoryFormat::Contiguous));
+      case 18: return add(is_captured_ ? all_reduce(x, "sum", {0}).wait() : x.clone(at::MemoryFormat::Contiguous));
       case 19: return add(at::empty_like(x).copy_(y));
       case 20: return add(at::full_like(x, 0.25));
       case 21: return add(x.squeeze());

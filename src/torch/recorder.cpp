@@ -49,7 +49,7 @@ struct Recorder::CallRecord {
   std::vector<std::pair<const c10::StorageImpl*, NodeId>> tensors;  // of the arguments, in their order
 };
 
-Recorder::Recorder(const CaptureOptions& options) : options_(options) {}
+Recorder::Recorder(const CaptureOptions& options) : options_(options), groups_(options) {}
 
 Status Recorder::add_input(const std::string& name, const at::Tensor& tensor) {
   if (name.empty()) return fail(ErrorKind::usage, "an input of the step has an empty name");
@@ -68,6 +68,12 @@ Status Recorder::add_input(const std::string& name, const at::Tensor& tensor) {
   if (memory.find(layout) == nullptr) memory.set(std::move(layout), {node});
   note_outside(tensor);
   return {};
+}
+
+Result<CapturedGroup> Recorder::resolve(const GroupRef& ref) {
+  HOCKET_TRY(CapturedGroup group, groups_.resolve(ref));
+  HOCKET_CHECK(recording_.group(group.spec).map([](GroupId) {}));
+  return group;
 }
 
 void Recorder::give_up(const c10::FunctionSchema& schema, Error error) {

@@ -12,6 +12,7 @@
 
 #include "hocket/torch/capture.h"
 #include "torch/arguments.h"
+#include "torch/captured_groups.h"
 #include "torch/recording.h"
 #include "torch/values.h"
 
@@ -25,6 +26,8 @@ class Recorder {
 
   Status add_input(const std::string& name, const at::Tensor& tensor);
   Result<GroupId> group(const GroupSpec& spec) { return recording_.group(spec); }
+  // The group that a collective of the step is given, by a name that the graph knows.
+  Result<CapturedGroup> resolve(const GroupRef& ref);
 
   // Do the tensors of the step have no data?
   bool on_meta() const { return on_meta_; }
@@ -67,6 +70,7 @@ class Recorder {
 
   const CaptureOptions& options_;
   Recording recording_;
+  CapturedGroups groups_;
   ValueMap values_;
   bool on_meta_ = false;
   std::optional<Error> error_;

@@ -7,6 +7,7 @@
 
 #include <chrono>
 #include <memory>
+#include <string>
 
 #include "hocket/base/error.h"
 
@@ -28,6 +29,8 @@ class Work {
   Status wait() const;
   // The same, but gives up after a while: false means that it is still going on.
   Result<bool> wait_for(std::chrono::nanoseconds time) const;
+  // "all_reduce(f32[1024], sum) as call 7 at train.cpp:31", of one that was waited for; empty where nothing is known.
+  std::string call_text() const;
 
  private:
   std::shared_ptr<WorkState> state_;  // null: done

@@ -22,7 +22,7 @@
 
 namespace hocket {
 
-// A group of ranks, by name.
+// A group of ranks that a graph calls by this name.
 struct GroupSpec {
   std::string name = {};
   std::vector<int> ranks = {};
@@ -35,9 +35,10 @@ struct CaptureOptions {
   std::string name = "step";                  // of the graph
   std::vector<std::string> input_names = {};  // of the example inputs, in their order; the others are called input_0, …
   std::vector<NamedTensor> parameters = {};  // what it reads and writes besides its arguments: inputs of the graph too
-  std::vector<GroupSpec> groups = {};        // for operators that name a group; hocket's collectives bring their own
-  std::string device = "cpu";                // where the tensors will be for which meta tensors stand
-  std::int64_t world_size = -1;              // -1: not said
+  std::vector<GroupSpec> groups =
+      {};                        // that the step may name; other groups are of the current world, or lists of ranks
+  std::string device = "cpu";    // where the tensors will be for which meta tensors stand
+  std::int64_t world_size = -1;  // -1: not said
   std::int64_t rank = -1;
 };
 

@@ -41,12 +41,11 @@ struct Mlp : nn::Module {
 // One step of data-parallel training as a user writes it: each gradient is averaged over the ranks when the backward
 // has it, then the optimizer changes the weights.
 Result<Capture> capture_training_step() {
-  const GroupSpec data_parallel{"dp", {0, 1, 2, 3}};
   const OnMeta without_data;
   Mlp model;
   for (at::Tensor& parameter : model.parameters()) {
     parameter.register_hook(
-        [&](const at::Tensor& gradient) { return gradient.copy_(all_reduce(gradient / ranks, "sum", data_parallel)); });
+        [&](const at::Tensor& gradient) { return gradient.copy_(all_reduce(gradient / ranks, "sum", "dp")); });
   }
   torch::optim::SGD optimizer(model.parameters(), learning_rate);
   const auto step = [&](const std::vector<at::Tensor>& inputs) {
@@ -59,6 +58,7 @@ Result<Capture> capture_training_step() {
   options.name = "mlp_step";
   options.input_names = {"x", "label"};
   options.parameters = named_tensors(model);
+  options.groups = {{"dp", {0, 1, 2, 3}}};
   options.world_size = ranks;
   options.rank = 0;
   return capture(step, {torch::empty({batch, features}), torch::empty({batch}, torch::kLong)}, options);
