@@ -68,11 +68,13 @@ Result<std::shared_ptr<Host>> Host::create(HostLink link, Ranks ranks, Sharing s
 
 Host::~Host() { header_of(self()).left.store(1, std::memory_order_release); }
 
+bool Host::has_left(std::int32_t index) const { return header_of(index).left.load(std::memory_order_acquire) != 0; }
+
 Status Host::check(std::span<const std::int32_t> indices) const {
   for (const std::int32_t index : indices) {
     if (index == self()) continue;
     HOCKET_CHECK(watch_.check(index));
-    if (header_of(index).left.load(std::memory_order_acquire) != 0) {
+    if (has_left(index)) {
       return fail(ErrorKind::peer, "rank {} (pid {}) has left the world", world_rank(index), pid(index));
     }
   }
@@ -81,8 +83,7 @@ Status Host::check(std::span<const std::int32_t> indices) const {
 
 Status Host::check_crash(std::span<const std::int32_t> indices) const {
   for (const std::int32_t index : indices) {
-    const bool has_left = header_of(index).left.load(std::memory_order_acquire) != 0;
-    if (index != self() && !has_left) HOCKET_CHECK(watch_.check_crash(index));
+    if (index != self() && !has_left(index)) HOCKET_CHECK(watch_.check_crash(index));
   }
   return {};
 }

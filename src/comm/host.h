@@ -35,6 +35,7 @@ class Host {
 
   // An error of kind `peer` if one of these ranks has ended or left. A system call; not for fast paths.
   Status check(std::span<const std::int32_t> indices) const;
+  bool has_left(std::int32_t index) const;
   // An error of kind `peer` if one of these ranks was killed or has failed, rather than left or ended well.
   Status check_crash(std::span<const std::int32_t> indices) const;
 

@@ -19,6 +19,7 @@ class HostTransport final : public Transport {
   Status run(const GroupCall& call) override;
   Result<SymmetricPlace> allocate(const GroupCall& call) override;
   void release(std::int64_t offset) override { heap_.release(offset); }
+  void fail_all(const Error& error) override { rounds_->fail_all(error); }
   SymmetricHeap& heap() { return heap_; }
   Rounds& rounds() { return *rounds_; }
   const Rounds* local_rounds() const override { return rounds_.get(); }

@@ -50,7 +50,7 @@ Status hosts_broadcast(HostsContext& context, const GroupCall& call) {
     };
     if (layout.leads() && !chain.begins) {
       const auto index = static_cast<std::size_t>(first / block);
-      HOCKET_CHECK(wait_for_all({&incoming[index], 1}, call.deadline(), call.to_string()));
+      HOCKET_CHECK(context.wait_for({&incoming[index], 1}, call));
       HOCKET_CHECK(pass_on());
     }
     HOCKET_CHECK(context.broadcast_local(is_root ? input_at(part, first) : at, at, size, local_root, call));

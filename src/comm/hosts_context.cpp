@@ -38,8 +38,12 @@ Status HostsContext::receive(std::vector<RequestHandle>& requests, std::byte* da
   return {};
 }
 
+Status HostsContext::wait_for(std::span<const RequestHandle> requests, const GroupCall& call) {
+  return wait_for_all(requests, call.deadline(), call.to_string(), [this] { return look(); });
+}
+
 Status HostsContext::wait(std::vector<RequestHandle>& requests, const GroupCall& call) {
-  HOCKET_CHECK(wait_for_all(requests, call.deadline(), call.to_string()));
+  HOCKET_CHECK(wait_for(requests, call));
   requests.clear();
   return {};
 }

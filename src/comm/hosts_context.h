@@ -6,7 +6,9 @@
 #include <span>
 #include <vector>
 
+#include "comm/hosts_alarm.h"
 #include "comm/hosts_layout.h"
+#include "comm/hosts_tags.h"
 #include "comm/transport.h"
 #include "comm/wire.h"
 
@@ -19,14 +21,12 @@ struct HostsOptions {
   std::int32_t depth = 8;
 };
 
-// Messages of different steps of a call don't meet.
-enum HostsTag : std::int32_t { tag_greeting, tag_pieces, tag_results, tag_counts, tag_data };
-
 // All of it belongs to one call; used by one thread.
 class HostsContext {
  public:
-  HostsContext(Channel& channel, Transport& local, const HostsLayout& layout, const HostsOptions& options)
-      : channel_(&channel), local_(&local), layout_(&layout), options_(options) {}
+  HostsContext(Channel& channel, Transport& local, HostsAlarm& alarm, const HostsLayout& layout,
+               const HostsOptions& options)
+      : channel_(&channel), local_(&local), alarm_(&alarm), layout_(&layout), options_(options) {}
 
   const HostsLayout& layout() const { return *layout_; }
   const HostsOptions& options() const { return options_; }
@@ -42,11 +42,17 @@ class HostsContext {
               HostsTag tag);
   Status receive(std::vector<RequestHandle>& requests, std::byte* data, std::int64_t bytes, std::int32_t place,
                  HostsTag tag);
+  // Until all are complete, unless the call fails before.
+  Status wait_for(std::span<const RequestHandle> requests, const GroupCall& call);
+  // The same, and drops them.
   Status wait(std::vector<RequestHandle>& requests, const GroupCall& call);
+  // An error if the call can't go on, whoever has found out. For those who wait on the wire.
+  Status look() { return alarm_->check(); }
 
  private:
   Channel* channel_;
   Transport* local_;
+  HostsAlarm* alarm_;
   const HostsLayout* layout_;
   HostsOptions options_;
   std::uint64_t local_calls_ = 0;

@@ -84,7 +84,7 @@ Status hosts_all_gather(HostsContext& context, const GroupCall& call) {
       const std::int64_t bytes = part.count * size;
       const auto hand_on = [&](std::int32_t place, std::int64_t first, std::int64_t length) -> Status {
         if (layout.leads()) {
-          Status came = wait_for_all({&incoming[next++], 1}, call.deadline(), call.to_string());
+          Status came = context.wait_for({&incoming[next++], 1}, call);
           if (!came) return came;
         }
         if (layout.locals().size() == 1) return {};

@@ -191,6 +191,7 @@ struct HostsReduce::Running {
     for (;;) {
       HOCKET_CHECK(advance());
       if (flight.state == Flight::State::ready) return {};
+      HOCKET_CHECK(context.look());
       if (patience.over()) {
         return fail(ErrorKind::peer, "rank {} did not come to {} in time: it is stuck, or its host can't be reached",
                     flight.incoming[flight.arrived]->peer(), call.to_string());

@@ -5,17 +5,42 @@
 
 namespace hocket {
 
-HostsTransport::HostsTransport(std::unique_ptr<Channel> channel, std::unique_ptr<Transport> local, HostsLayout layout,
-                               HostsOptions options)
+HostsTransport::HostsTransport(std::shared_ptr<Channel> channel, std::unique_ptr<Transport> local, HostsLayout layout,
+                               HostsOptions options, std::shared_ptr<WireWatch> watch, const Digest& name)
     : channel_(std::move(channel)),
       local_(std::move(local)),
+      watch_(std::move(watch)),
+      alarm_(std::make_shared<HostsAlarm>(name, channel_->ranks(), *local_)),
       layout_(std::move(layout)),
-      context_(*channel_, *local_, layout_, options),
+      context_(*channel_, *local_, *alarm_, layout_, options),
       greeting_(context_),
       reduce_(context_),
-      name_(fmt::format("{} on {} hosts", local_->name(), layout_.hosts())) {}
+      name_(fmt::format("{} on {} hosts", local_->name(), layout_.hosts())) {
+  if (watch_) watch_->add(alarm_);
+}
+
+HostsTransport::~HostsTransport() { alarm_->detach(); }
 
 Status HostsTransport::run(const GroupCall& call) {
+  HOCKET_CHECK(alarm_->check());
+  Status status = run_now(call);
+  if (!status) spread(status.error());
+  return status;
+}
+
+Result<SymmetricPlace> HostsTransport::allocate(const GroupCall& call) {
+  HOCKET_CHECK(alarm_->check());
+  Result<SymmetricPlace> place = allocate_now(call);
+  if (!place) spread(place.error());
+  return place;
+}
+
+void HostsTransport::spread(const Error& error) {
+  if (error.kind != ErrorKind::peer) return;
+  if (alarm_->raise(error) && watch_) watch_->tell(*alarm_, error);
+}
+
+Status HostsTransport::run_now(const GroupCall& call) {
   if (call.algorithm != CollectiveAlgorithm::automatic) {
     return fail(ErrorKind::usage, "{} asks for an algorithm that works inside one host, but its group is on {} hosts",
                 call.to_string(), layout_.hosts());
@@ -42,7 +67,7 @@ Status HostsTransport::run_greeted(const GroupCall& call) {
   return fail(ErrorKind::internal, "{} is no collective between hosts", call.to_string());
 }
 
-Result<SymmetricPlace> HostsTransport::allocate(const GroupCall& call) {
+Result<SymmetricPlace> HostsTransport::allocate_now(const GroupCall& call) {
   HOCKET_CHECK(greeting_.greet(call, {}));
   HOCKET_TRY(const SymmetricPlace own, local_->allocate(call));
   SymmetricPlace place{own.offset, std::vector<std::byte*>(static_cast<std::size_t>(layout_.size()), nullptr)};

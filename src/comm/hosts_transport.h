@@ -7,6 +7,7 @@
 #include <memory>
 #include <string>
 
+#include "comm/hosts_alarm.h"
 #include "comm/hosts_greeting.h"
 #include "comm/hosts_reduce.h"
 
@@ -15,21 +16,32 @@ namespace hocket {
 class HostsTransport final : public Transport {
  public:
   // `channel` is of all ranks of the group, `local` of those on this host in the same order.
-  HostsTransport(std::unique_ptr<Channel> channel, std::unique_ptr<Transport> local, HostsLayout layout,
-                 HostsOptions options = {});
+  // `watch` tells other hosts of failures, under the group's name; without it they hear at their timeouts.
+  HostsTransport(std::shared_ptr<Channel> channel, std::unique_ptr<Transport> local, HostsLayout layout,
+                 HostsOptions options = {}, std::shared_ptr<WireWatch> watch = nullptr, const Digest& name = {});
+  ~HostsTransport() override;
+  HostsTransport(const HostsTransport&) = delete;
+  HostsTransport& operator=(const HostsTransport&) = delete;
 
   std::string_view name() const override { return name_; }
   Status run(const GroupCall& call) override;
   // Each host has an offset of its own.
   Result<SymmetricPlace> allocate(const GroupCall& call) override;
   void release(std::int64_t offset) override { local_->release(offset); }
+  void fail_all(const Error& error) override { alarm_->raise(error); }
   const Rounds* local_rounds() const override { return local_->local_rounds(); }
 
  private:
+  Status run_now(const GroupCall& call);
   Status run_greeted(const GroupCall& call);
+  Result<SymmetricPlace> allocate_now(const GroupCall& call);
+  // Lets all ranks of the group know of a failure.
+  void spread(const Error& error);
 
-  std::unique_ptr<Channel> channel_;
+  std::shared_ptr<Channel> channel_;
   std::unique_ptr<Transport> local_;
+  std::shared_ptr<WireWatch> watch_;
+  std::shared_ptr<HostsAlarm> alarm_;
   HostsLayout layout_;
   HostsContext context_;
   Greeting greeting_;

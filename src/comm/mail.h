@@ -1,7 +1,5 @@
-// Messages between two ranks of a group that share a host. They wait neither for collectives nor for each other.
-//
-// Every rank has a channel to every other: four blocks in its own segment, which it fills in turn and the receiver empties. A
-// message is sent once it is in the channel; what does not fit waits for the receiver.
+// Messages between two ranks of a group. They wait neither for collectives nor for each other. Ranks that share a host exchange
+// them in its memory (mail_ring.h), others over the wire (mail_wire.h).
 //
 // What a rank sent before it ended can still be received. When one has crashed, all other messages of the group fail, also those
 // between survivors, who may have given up. One that left, or ended well, fails only the messages to and from itself.
@@ -13,19 +11,25 @@
 #include <optional>
 #include <vector>
 
-#include "comm/call.h"
-#include "comm/host.h"
 #include "comm/lane_threads.h"
-#include "comm/runner.h"
+#include "comm/mail_ring.h"
+#include "comm/wire_watch.h"
 #include "hocket/comm/group.h"
 
 namespace hocket {
 
+// How messages reach other hosts; empty where there are none.
+struct MailWire {
+  std::shared_ptr<Channel> channel;  // of the group
+  std::shared_ptr<WireWatch> watch;
+};
+
 class Mail final : public Runner, public std::enable_shared_from_this<Mail> {
  public:
-  // Talks to nobody; a peer's channel is found when it is needed.
+  // Talks to nobody. `members` are the host's numbers of the group's ranks by place, -1 for ranks of other hosts.
   static Result<std::shared_ptr<Mail>> create(std::shared_ptr<Host> host, GroupHandle group, const Digest& name,
-                                              std::vector<std::int32_t> members, std::shared_ptr<LaneThreads> threads);
+                                              std::vector<std::int32_t> members, std::shared_ptr<LaneThreads> threads,
+                                              const MailWire& wire = {});
   ~Mail() override;
 
   // Calls of Operator::send and receive, which are done together.
@@ -35,51 +39,42 @@ class Mail final : public Runner, public std::enable_shared_from_this<Mail> {
   void drain() override;
 
  private:
-  struct Batch;
-  struct Parcel;
-  struct Inbox;
-  struct Control;
-  struct Channel;
-  struct Header;
+  // All there is with one place.
+  struct Peer {
+    Peer(std::unique_ptr<MailRoute> its_route, std::int32_t rank, std::int32_t own)
+        : route(std::move(its_route)), inbox(rank, own) {}
+    std::unique_ptr<MailRoute> route;
+    std::list<Parcel> sending;
+    MailInbox inbox;
+    std::optional<Error> broken;  // why nothing can be sent there any more
+    Deadline looked{};            // when it was last seen alive
+    bool receives() const { return inbox.expects() || inbox.in_message(); }
+    bool is_open() const { return !sending.empty() || inbox.expects(); }
+  };
 
-  Mail(std::shared_ptr<Host> host, GroupHandle group, std::vector<std::int32_t> members,
-       std::shared_ptr<LaneThreads> threads);
+  Mail(std::unique_ptr<MailRings> rings, std::shared_ptr<LaneThreads> threads);
 
   bool try_own();
   void disown();
   void take_in();
+  void take_in(const std::shared_ptr<MailBatch>& batch, const GroupCall& call, Deadline now);
   void progress_or_rest();
   bool progress();
-  bool send_some(std::int32_t place);
-  bool receive_some(std::int32_t place);
-  void decide(Inbox& inbox, const Header& header);
-  void take_block(Inbox& inbox, const Header& header, const std::byte* data);
-  void deliver_stored(Inbox& inbox);
   void look_for_crashes(Deadline now);
-  Status may_send(std::int32_t place, Deadline now);
+  Status may_send(Peer& peer, Deadline now);
   void fail_what_can_not_end(Deadline now);
-  void finish(Parcel& parcel, Status status);
-  bool find_peer(std::int32_t place);
-  void ring(std::int32_t place);
-  Error differs(const GroupCall& call, const Header& header) const;
+  void fail_what_can_not_end(Peer& peer, Deadline now);
 
-  std::shared_ptr<Host> host_;
-  GroupHandle group_;
-  std::vector<std::int32_t> members_;
+  std::unique_ptr<MailRings> rings_;
   std::shared_ptr<LaneThreads> threads_;
-  Digest name_;
-  Control* mine_ = nullptr;
-  std::vector<Control*> controls_;  // by place; null until found
 
   std::mutex mutex_;  // guards what is new and the ownership
-  std::list<std::shared_ptr<Batch>> fresh_;
+  std::list<std::shared_ptr<MailBatch>> fresh_;
   bool owned_ = false;
 
   // Touched by the owner only.
-  std::vector<std::list<Parcel>> sending_;    // by place
-  std::vector<Inbox> inboxes_;                // by place
-  std::vector<std::optional<Error>> broken_;  // by place: why nothing can be sent there any more
-  std::vector<Deadline> looked_;              // by place: when its receiver was last seen alive
+  std::vector<Peer> peers_;  // by place
+  Patience patience_{Deadline::max()};
   Deadline looked_for_crashes_{};
   std::optional<Error> crash_;  // of a member: nothing new can be sent or received
   std::size_t pending_ = 0;

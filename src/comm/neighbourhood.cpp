@@ -53,6 +53,8 @@ Result<Neighbourhood> meet_on_hosts(const LaunchInfo& launch, Deadline deadline)
   HOCKET_TRY(const MeetingPlace place, agree_on_place(*all.wire, here, deadline));
   HOCKET_TRY(HostLink link, HostLink::meet(place, index, static_cast<std::int32_t>(here.size()), deadline));
   HOCKET_TRY(all.host, Host::create(std::move(link), std::move(here), Sharing::processes, deadline));
+  HOCKET_TRY(std::unique_ptr<Channel> news, all.wire->channel(ranks_up_to(launch.world_size), deadline));
+  all.watch = std::make_shared<WireWatch>(std::move(news), all.host);
   return all;
 }
 

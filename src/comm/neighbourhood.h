@@ -6,6 +6,7 @@
 
 #include "comm/host.h"
 #include "comm/wire.h"
+#include "comm/wire_watch.h"
 #include "hocket/comm/launch_info.h"
 
 namespace hocket {
@@ -13,6 +14,7 @@ namespace hocket {
 struct Neighbourhood {
   std::shared_ptr<Host> host;
   std::shared_ptr<Wire> wire;          // null if all ranks are on one host
+  std::shared_ptr<WireWatch> watch;    // null if all ranks are on one host
   std::vector<std::int32_t> host_of;   // by rank of the world
   std::vector<std::int32_t> index_of;  // by rank of the world: its number on its host
 

@@ -28,6 +28,8 @@ class Transport {
   virtual Result<SymmetricPlace> allocate(const GroupCall& call) = 0;
   // Any thread may call it.
   virtual void release(std::int64_t offset) = 0;
+  // The call that runs and all later ones fail with this on all ranks that share the transport. Any thread.
+  virtual void fail_all(const Error&) {}
   // The rounds of the group's ranks on this host, in whose flight records their last calls are; null if there are none.
   virtual const Rounds* local_rounds() const { return nullptr; }
 };

@@ -7,7 +7,9 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -29,11 +31,13 @@ class Request {
   virtual Result<bool> test() = 0;
   // The world rank at the other end.
   virtual std::int32_t peer() const = 0;
+  // A receive whose message nobody needs any more. Unlike dropping it, this says nothing about the other end. No test() after it.
+  virtual void cancel() = 0;
 };
 using RequestHandle = std::unique_ptr<Request>;
 
 // The members of one group, by their places. Messages from one place to another with the same tag arrive in order, and may be
-// of any size. Used by one thread at a time; different channels by different threads.
+// of any size. Messages of one tag are begun by one thread at a time, those of different tags by any.
 class Channel {
  public:
   static constexpr std::int32_t tags = 4096;  // a tag is below it
@@ -43,6 +47,8 @@ class Channel {
   virtual std::span<const std::int32_t> ranks() const = 0;
   virtual Result<RequestHandle> isend(std::span<const std::byte> bytes, std::int32_t place, std::int32_t tag) = 0;
   virtual Result<RequestHandle> irecv(std::span<std::byte> bytes, std::int32_t place, std::int32_t tag) = 0;
+  // A place from which a message with this tag has come that no irecv was begun for; nothing if there is none.
+  virtual Result<std::optional<std::int32_t>> probe(std::int32_t tag) = 0;
 };
 
 class Wire {
@@ -74,6 +80,8 @@ class Patience {
  public:
   explicit Patience(Deadline deadline) : deadline_(deadline) {}
   void pause();
+  // For those who can be woken: how long to sleep before the next look, once others have had the core.
+  std::chrono::nanoseconds next();
   bool over() const { return std::chrono::steady_clock::now() >= deadline_; }
 
  private:
@@ -81,8 +89,9 @@ class Patience {
   int pauses_ = 0;
 };
 
-// Returns when all are complete. At the deadline an error that names the rank that is waited for and `what` it was to do.
-// Requests that are null are complete.
-Status wait_for_all(std::span<const RequestHandle> requests, Deadline deadline, std::string_view what);
+// Returns when all are complete, or when `look` finds a reason to stop. At the deadline an error that names the rank that is
+// waited for and `what` it was to do. Requests that are null are complete.
+Status wait_for_all(std::span<const RequestHandle> requests, Deadline deadline, std::string_view what,
+                    const std::function<Status()>& look = nullptr);
 
 }  // namespace hocket

@@ -40,6 +40,14 @@ class MpiChannel final : public Channel {
                          tag_at(place_, tag), made);
     });
   }
+  Result<std::optional<std::int32_t>> probe(std::int32_t tag) override {
+    std::int32_t rank = -1;
+    HOCKET_CHECK(library_->call("look for a message", [&](const HocketMpiTable& mpi) {
+      return mpi.probe(hocket_mpi_channels, tag_at(place_, tag), &rank);
+    }));
+    if (rank < 0) return std::nullopt;
+    return static_cast<std::int32_t>(std::find(ranks_.begin(), ranks_.end(), rank) - ranks_.begin());
+  }
 
  private:
   std::int32_t tag_at(std::int32_t receiver, std::int32_t tag) const {

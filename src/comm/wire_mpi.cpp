@@ -76,8 +76,7 @@ class MpiRequest final : public Request {
   ~MpiRequest() override {
     if (request_ == nullptr) return;
     library_->give_up();  // nobody leaves a request alone unless something went wrong
-    const Status cancelled =
-        library_->call("cancel", [&](const HocketMpiTable& mpi) { return mpi.cancel(request_), 0; });
+    cancel();
   }
   MpiRequest(const MpiRequest&) = delete;
   MpiRequest& operator=(const MpiRequest&) = delete;
@@ -94,6 +93,12 @@ class MpiRequest final : public Request {
     return done != 0;
   }
   std::int32_t peer() const override { return peer_; }
+  void cancel() final {
+    if (request_ == nullptr) return;
+    const Status cancelled =
+        library_->call("cancel", [&](const HocketMpiTable& mpi) { return mpi.cancel(request_), 0; });
+    request_ = nullptr;
+  }
 
  private:
   std::shared_ptr<MpiLibrary> library_;

@@ -17,23 +17,27 @@ constexpr int longest_sleep = 10;  // times the shortest one; a gigabit link nee
 
 }  // namespace
 
-void Patience::pause() {
-  ++pauses_;
-  if (pauses_ <= eager_looks) return;
-  if (pauses_ <= eager_looks + yields) {
-    sched_yield();
-    return;
-  }
-  std::this_thread::sleep_for(shortest_sleep * std::min(pauses_ - eager_looks - yields, longest_sleep));
+std::chrono::nanoseconds Patience::next() {
+  pauses_ = std::min(pauses_ + 1, eager_looks + yields + longest_sleep);
+  if (pauses_ <= eager_looks) return {};
+  if (pauses_ > eager_looks + yields) return shortest_sleep * (pauses_ - eager_looks - yields);
+  sched_yield();
+  return {};
 }
 
-Status wait_for_all(std::span<const RequestHandle> requests, Deadline deadline, std::string_view what) {
+void Patience::pause() {
+  if (const auto time = next(); time.count() > 0) std::this_thread::sleep_for(time);
+}
+
+Status wait_for_all(std::span<const RequestHandle> requests, Deadline deadline, std::string_view what,
+                    const std::function<Status()>& look) {
   for (const RequestHandle& request : requests) {
     if (!request) continue;
     Patience patience(deadline);
     for (;;) {
       HOCKET_TRY(const bool done, request->test());
       if (done) break;
+      if (look) HOCKET_CHECK(look());
       if (patience.over()) {
         return fail(ErrorKind::peer, "rank {} did not come to {} in time: it is stuck, or its host can't be reached",
                     request->peer(), what);

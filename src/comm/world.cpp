@@ -1,5 +1,6 @@
 #include "hocket/comm/world.h"
 
+#include <algorithm>
 #include <future>
 #include <map>
 #include <mutex>
@@ -9,6 +10,7 @@
 #include "comm/hosts_transport.h"
 #include "comm/lane.h"
 #include "comm/neighbourhood.h"
+#include "comm/world_factory.h"
 #include "hocket/base/log.h"
 
 namespace hocket {
@@ -36,13 +38,15 @@ struct World::State {
 
   Result<std::shared_ptr<Lane>> lane_of(const GroupHandle& group);
   Result<std::shared_ptr<Lane>> form(const GroupHandle& group);
-  Result<std::unique_ptr<Transport>> transport_of(const RankGroup& group, Deadline deadline);
-  Result<std::unique_ptr<Channel>> channel_of(const RankGroup& group, Deadline deadline);
+  // The channel of a group that is on several hosts.
+  Result<std::shared_ptr<Channel>> channel_of(const RankGroup& group, Deadline deadline);
+  Result<std::unique_ptr<Transport>> transport_of(const RankGroup& group, const std::shared_ptr<Channel>& channel,
+                                                  Deadline deadline) const;
   Result<std::unique_ptr<Transport>> local_transport_of(const RankGroup& group,
                                                         const std::vector<std::int32_t>& members,
                                                         Deadline deadline) const;
-  // The group's members on this host, as the host numbers them.
-  std::vector<std::int32_t> members_here(const RankGroup& group) const;
+  // The group's members as this host numbers them, by place; -1 for those of other hosts.
+  std::vector<std::int32_t> members_of(const RankGroup& group) const;
 };
 
 namespace {
@@ -65,9 +69,13 @@ Result<World> World::join(WorldOptions options) {
   HOCKET_TRY(LaunchInfo launch, launch_info(variables));
   log().debug("{}", launch.to_string());
   HOCKET_TRY(Neighbourhood neighbours, meet_neighbours(launch, variables, after(options.join_timeout)));
-  World world(std::make_shared<State>(std::move(launch), options, std::move(neighbours), "shm"));
+  World world = WorldFactory::make(std::move(launch), options, std::move(neighbours), "shm");
   world.make_current();
   return world;
+}
+
+World WorldFactory::make(LaunchInfo launch, WorldOptions options, Neighbourhood neighbours, const char* transport) {
+  return World(std::make_shared<World::State>(std::move(launch), options, std::move(neighbours), transport));
 }
 
 Result<std::vector<World>> World::threads(std::int32_t count, WorldOptions options) {
@@ -87,7 +95,7 @@ Result<std::vector<World>> World::threads(std::int32_t count, WorldOptions optio
     launch.rank = rank;
     launch.world_size = count;
     HOCKET_TRY(Neighbourhood neighbours, std::move(met[static_cast<std::size_t>(rank)]));
-    worlds.push_back(World(std::make_shared<State>(std::move(launch), options, std::move(neighbours), "threads")));
+    worlds.push_back(WorldFactory::make(std::move(launch), options, std::move(neighbours), "threads"));
   }
   return worlds;
 }
@@ -130,45 +138,48 @@ Result<std::shared_ptr<Lane>> World::State::lane_of(const GroupHandle& group) {
 }
 
 Result<std::shared_ptr<Lane>> World::State::form(const GroupHandle& group) {
-  HOCKET_TRY(std::unique_ptr<Transport> made, transport_of(*group, after(options.timeout)));
+  const Deadline deadline = after(options.timeout);
+  HOCKET_TRY(const std::shared_ptr<Channel> channel, channel_of(*group, deadline));
+  HOCKET_TRY(std::unique_ptr<Transport> made, transport_of(*group, channel, deadline));
   // The lane may outlive the world, so it takes what its messages need along.
-  auto make_mail = [here = neighbours, its_threads = threads, group,
-                    members = members_here(*group)]() -> Result<std::shared_ptr<Mail>> {
-    if (members.size() < group->ranks().size()) {
-      return fail(ErrorKind::usage, "group {} has ranks on several hosts, between which messages can't be sent yet",
-                  group->name());
-    }
-    return Mail::create(here.host, group, digest_of(*group, "messages"), members, its_threads);
+  auto make_mail = [here = neighbours.host, wire = MailWire{channel, neighbours.watch}, its_threads = threads, group,
+                    members = members_of(*group)] {
+    return Mail::create(here, group, digest_of(*group, "messages"), members, its_threads, wire);
   };
   return std::make_shared<Lane>(group, std::move(made), threads, std::move(make_mail), options.timeout);
 }
 
-std::vector<std::int32_t> World::State::members_here(const RankGroup& group) const {
+std::vector<std::int32_t> World::State::members_of(const RankGroup& group) const {
   std::vector<std::int32_t> members;
   for (const std::int32_t rank : group.ranks()) {
-    if (neighbours.is_here(rank)) members.push_back(neighbours.index_of[static_cast<std::size_t>(rank)]);
+    members.push_back(neighbours.is_here(rank) ? neighbours.index_of[static_cast<std::size_t>(rank)] : -1);
   }
   return members;
 }
 
-Result<std::unique_ptr<Transport>> World::State::transport_of(const RankGroup& group, Deadline deadline) {
-  const std::vector<std::int32_t> members = members_here(group);
+Result<std::unique_ptr<Transport>> World::State::transport_of(const RankGroup& group,
+                                                              const std::shared_ptr<Channel>& channel,
+                                                              Deadline deadline) const {
+  std::vector<std::int32_t> members = members_of(group);
+  std::erase(members, -1);
   HOCKET_TRY(std::unique_ptr<Transport> local, local_transport_of(group, members, deadline));
-  if (members.size() == group.ranks().size()) return local;
+  if (!channel) return local;
   std::vector<std::int32_t> hosts;
   for (const std::int32_t rank : group.ranks()) hosts.push_back(neighbours.host_of[static_cast<std::size_t>(rank)]);
-  HOCKET_TRY(std::unique_ptr<Channel> channel, channel_of(group, deadline));
-  return std::make_unique<HostsTransport>(std::move(channel), std::move(local), HostsLayout(hosts, group.place()));
+  return std::make_unique<HostsTransport>(channel, std::move(local), HostsLayout(hosts, group.place()), HostsOptions{},
+                                          neighbours.watch, digest_of(group, "hosts"));
 }
 
 // Once for each group: what its members sent for a channel that did not come about may still be under way, and would be taken for
 // what they send for the next.
-Result<std::unique_ptr<Channel>> World::State::channel_of(const RankGroup& group, Deadline deadline) {
+Result<std::shared_ptr<Channel>> World::State::channel_of(const RankGroup& group, Deadline deadline) {
+  const auto is_here = [this](std::int32_t rank) { return neighbours.is_here(rank); };
+  if (std::all_of(group.ranks().begin(), group.ranks().end(), is_here)) return nullptr;
   std::unique_lock lock(mutex);
   const auto failed = failed_channels.find(group.name());
   if (failed != failed_channels.end()) return fail(failed->second);
   lock.unlock();
-  Result<std::unique_ptr<Channel>> channel = neighbours.wire->channel(group.ranks(), deadline);
+  Result<std::shared_ptr<Channel>> channel = neighbours.wire->channel(group.ranks(), deadline);
   if (channel) return channel;
   channel.error().message += "; ranks of several hosts can't form a group again after that: start all ranks again";
   lock.lock();

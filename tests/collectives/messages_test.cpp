@@ -23,7 +23,7 @@ std::vector<std::int32_t> numbers(std::int64_t count, std::int32_t first) {
 }
 
 TEST(Messages, of_one_tag_arrive_in_the_order_in_which_they_were_sent) {
-  for (const Kind kind : both_kinds) {
+  for (const Kind kind : all_kinds) {
     expect_well(kind, 2, [](World& world, Complaints& complaints) {
       const Communicator group = group_of(world);
       std::vector<std::int32_t> data = numbers(200, 0);
@@ -41,7 +41,7 @@ TEST(Messages, of_one_tag_arrive_in_the_order_in_which_they_were_sent) {
 }
 
 TEST(Messages, are_received_by_tag_whatever_the_order) {
-  for (const Kind kind : both_kinds) {
+  for (const Kind kind : all_kinds) {
     expect_well(kind, 2, [](World& world, Complaints& complaints) {
       const Communicator group = group_of(world);
       constexpr std::int32_t tags = 20;
@@ -67,7 +67,7 @@ TEST(Messages, are_received_by_tag_whatever_the_order) {
 }
 
 TEST(Messages, larger_than_the_channel_go_both_ways_at_once) {
-  for (const Kind kind : both_kinds) {
+  for (const Kind kind : all_kinds) {
     expect_well(kind, 2, [](World& world, Complaints& complaints) {
       const Communicator group = group_of(world);
       const std::int32_t peer = 1 - world.rank();
@@ -84,23 +84,25 @@ TEST(Messages, larger_than_the_channel_go_both_ways_at_once) {
 }
 
 TEST(Messages, without_elements_and_to_oneself_arrive) {
-  expect_well(Kind::threads, 2, [](World& world, Complaints& complaints) {
-    const Communicator group = group_of(world);
-    const std::int32_t self = world.rank();
-    const Work empty = group.isend(nullptr, 0, Dtype::f32, 1 - self, 4);
-    complaints.well(group.irecv(nullptr, 0, Dtype::f32, 1 - self, 4), "receive of nothing");
-    complaints.well(empty, "send of nothing");
-    const std::vector<std::int32_t> mine = numbers(larger_than_a_channel, self);
-    std::vector<std::int32_t> got(mine.size());
-    const Work send = group.isend(mine.data(), larger_than_a_channel, Dtype::i32, self);
-    complaints.well(group.irecv(got.data(), larger_than_a_channel, Dtype::i32, self), "receive from oneself");
-    complaints.well(send, "send to oneself");
-    if (got != mine) complaints.add("wrong data");
-  });
+  for (const Kind kind : all_kinds) {
+    expect_well(kind, 2, [](World& world, Complaints& complaints) {
+      const Communicator group = group_of(world);
+      const std::int32_t self = world.rank();
+      const Work empty = group.isend(nullptr, 0, Dtype::f32, 1 - self, 4);
+      complaints.well(group.irecv(nullptr, 0, Dtype::f32, 1 - self, 4), "receive of nothing");
+      complaints.well(empty, "send of nothing");
+      const std::vector<std::int32_t> mine = numbers(larger_than_a_channel, self);
+      std::vector<std::int32_t> got(mine.size());
+      const Work send = group.isend(mine.data(), larger_than_a_channel, Dtype::i32, self);
+      complaints.well(group.irecv(got.data(), larger_than_a_channel, Dtype::i32, self), "receive from oneself");
+      complaints.well(send, "send to oneself");
+      if (got != mine) complaints.add("wrong data");
+    });
+  }
 }
 
 TEST(Messages, of_a_batch_are_done_together) {
-  for (const Kind kind : both_kinds) {
+  for (const Kind kind : all_kinds) {
     expect_well(kind, 4, [](World& world, Complaints& complaints) {
       const Communicator group = group_of(world);
       std::vector<std::vector<std::int32_t>> sent;
@@ -124,30 +126,32 @@ TEST(Messages, of_a_batch_are_done_together) {
 }
 
 TEST(Messages, wait_neither_for_collectives_nor_for_each_other) {
-  expect_well(Kind::threads, 2, [](World& world, Complaints& complaints) {
-    const Communicator group = group_of(world);
-    std::int32_t never = 0;
-    std::int32_t answer = world.rank() == 0 ? 5 : 0;
-    const Work late = group.irecv(&never, 1, Dtype::i32, 1 - world.rank(), 99);
-    if (world.rank() == 0) {
-      const Work barrier = group.barrier();  // rank 1 comes to it only when it has the message
-      complaints.well(group.isend(&answer, 1, Dtype::i32, 1), "send");
-      if (late.done()) complaints.add("a message came that nobody has sent");
-      complaints.well(barrier, "barrier");
-    } else {
-      complaints.well(group.irecv(&answer, 1, Dtype::i32, 0), "receive");
-      if (late.done()) complaints.add("a message came that nobody has sent");
+  for (const Kind kind : all_kinds) {
+    expect_well(kind, 2, [](World& world, Complaints& complaints) {
+      const Communicator group = group_of(world);
+      std::int32_t never = 0;
+      std::int32_t answer = world.rank() == 0 ? 5 : 0;
+      const Work late = group.irecv(&never, 1, Dtype::i32, 1 - world.rank(), 99);
+      if (world.rank() == 0) {
+        const Work barrier = group.barrier();  // rank 1 comes to it only when it has the message
+        complaints.well(group.isend(&answer, 1, Dtype::i32, 1), "send");
+        if (late.done()) complaints.add("a message came that nobody has sent");
+        complaints.well(barrier, "barrier");
+      } else {
+        complaints.well(group.irecv(&answer, 1, Dtype::i32, 0), "receive");
+        if (late.done()) complaints.add("a message came that nobody has sent");
+        complaints.well(group.barrier(), "barrier");
+      }
+      if (answer != 5) complaints.add("got {}", answer);
       complaints.well(group.barrier(), "barrier");
-    }
-    if (answer != 5) complaints.add("got {}", answer);
-    complaints.well(group.barrier(), "barrier");
-    complaints.well(group.isend(&answer, 1, Dtype::i32, 1 - world.rank(), 99), "send of the last");
-    complaints.well(late, "the last");
-  });
+      complaints.well(group.isend(&answer, 1, Dtype::i32, 1 - world.rank(), 99), "send of the last");
+      complaints.well(late, "the last");
+    });
+  }
 }
 
 TEST(Messages, of_another_size_or_dtype_than_expected_are_an_error_that_names_both) {
-  for (const Kind kind : both_kinds) {
+  for (const Kind kind : all_kinds) {
     const auto said = run_world(kind, 2, [](World& world) -> std::string {
       const Communicator group = group_of(world);
       std::vector<std::int32_t> data = numbers(200'000, 0);
@@ -171,25 +175,27 @@ TEST(Messages, of_another_size_or_dtype_than_expected_are_an_error_that_names_bo
 }
 
 TEST(Messages, that_never_come_are_an_error_at_the_timeout) {
-  const auto said = run_world(Kind::threads, 2, [](World& world) -> std::string {
-    const Communicator group = group_of(world);
-    std::int32_t data = 0;
-    std::string text = "fine";
-    if (world.rank() == 0) {
-      const Status status = group.irecv(&data, 1, Dtype::i32, 1, 0, within(50ms)).wait();
-      text = status ? "no error" : status.error().message;
-    }
-    static_cast<void>(group.barrier().wait());  // until then rank 1 stays
-    return text;
-  });
-  EXPECT_THAT(said[0], HasSubstr("rank 1 (pid "));
-  EXPECT_THAT(said[0], HasSubstr(") is alive but did not come within 50 ms to receive(i32[1], from 1, tag 0)"));
-  EXPECT_EQ(said[1], "fine");
+  for (const Kind kind : all_kinds) {
+    const auto said = run_world(kind, 2, [](World& world) -> std::string {
+      const Communicator group = group_of(world);
+      std::int32_t data = 0;
+      std::string text = "fine";
+      if (world.rank() == 0) {
+        const Status status = group.irecv(&data, 1, Dtype::i32, 1, 0, within(50ms)).wait();
+        text = status ? "no error" : status.error().message;
+      }
+      static_cast<void>(group.barrier().wait());  // until then rank 1 stays
+      return text;
+    });
+    EXPECT_THAT(said[0], HasSubstr(kind == Kind::hosts ? "rank 1 did not come" : "rank 1 (pid "));
+    EXPECT_THAT(said[0], HasSubstr("did not come within 50 ms to receive(i32[1], from 1, tag 0)"));
+    EXPECT_EQ(said[1], "fine");
+  }
 }
 
 // Every rank sends to every other in an order of its own; sizes and tags are known from (from, to, number).
 TEST(Messages, in_any_order_between_all_ranks_arrive) {
-  for (const Kind kind : both_kinds) {
+  for (const Kind kind : all_kinds) {
     const std::uint64_t seed = 20;
     SCOPED_TRACE(fmt::format("seed {}", seed));
     expect_well(kind, 4, [&](World& world, Complaints& complaints) {

@@ -6,6 +6,7 @@
 #include <thread>
 
 #include "comm/rendezvous.h"
+#include "support/memory_hosts.h"
 #include "support/processes.h"
 
 namespace hocket {
@@ -19,8 +20,7 @@ constexpr int most_complaints = 5;
 
 using SayingBody = std::function<std::string(World&)>;
 
-std::vector<std::string> run_threads(std::int32_t ranks, const SayingBody& body, WorldOptions options) {
-  Result<std::vector<World>> worlds = World::threads(ranks, options);
+std::vector<std::string> run_threads(std::int32_t ranks, Result<std::vector<World>> worlds, const SayingBody& body) {
   if (!worlds) return {static_cast<std::size_t>(ranks), worlds.error().message};
   std::vector<std::string> said(static_cast<std::size_t>(ranks));
   std::vector<std::thread> threads;
@@ -30,6 +30,12 @@ std::vector<std::string> run_threads(std::int32_t ranks, const SayingBody& body,
   }
   for (std::thread& thread : threads) thread.join();
   return said;
+}
+
+std::vector<std::int32_t> on_two_hosts(std::int32_t ranks) {
+  std::vector<std::int32_t> hosts;
+  for (std::int32_t rank = 0; rank < ranks; ++rank) hosts.push_back(rank % 2);
+  return hosts;
 }
 
 std::string run_process(const MeetingPlace& place, int rank, std::int32_t ranks, const SayingBody& body,
@@ -59,7 +65,14 @@ std::vector<std::string> run_processes(std::int32_t ranks, const SayingBody& bod
 
 }  // namespace
 
-const char* name_of(Kind kind) { return kind == Kind::threads ? "threads" : "processes"; }
+const char* name_of(Kind kind) {
+  switch (kind) {
+    case Kind::threads: return "threads";
+    case Kind::processes: return "processes";
+    case Kind::hosts: return "threads on two hosts";
+  }
+  return "";
+}
 
 void Complaints::add_text(const std::string& text) {
   if (count_++ < most_complaints) first_ += text + "\n";
@@ -73,7 +86,9 @@ std::vector<std::string> run_world(Kind kind, std::int32_t ranks, const SayingBo
   options.join_timeout = 60s;
   if (options.timeout == WorldOptions{}.timeout) options.timeout = 60s;
   const bool forks = ranks_may_be_processes && kind == Kind::processes;
-  return forks ? run_processes(ranks, body, options) : run_threads(ranks, body, options);
+  if (forks) return run_processes(ranks, body, options);
+  if (kind == Kind::hosts) return run_threads(ranks, worlds_on_hosts(on_two_hosts(ranks), options), body);
+  return run_threads(ranks, World::threads(ranks, options), body);
 }
 
 void expect_well(Kind kind, std::int32_t ranks, const RankBody& body) {

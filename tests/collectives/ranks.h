@@ -12,8 +12,10 @@
 
 namespace hocket {
 
-enum class Kind { threads, processes };
+// `hosts`: threads, of which every second one is on another host.
+enum class Kind { threads, processes, hosts };
 inline constexpr Kind both_kinds[] = {Kind::threads, Kind::processes};
+inline constexpr Kind all_kinds[] = {Kind::threads, Kind::processes, Kind::hosts};
 const char* name_of(Kind kind);
 
 // ThreadSanitizer starts no threads in a process that was forked from one with threads: under it all ranks are threads.

@@ -10,8 +10,8 @@
 
 #include "comm/host_transport.h"
 #include "comm/hosts_transport.h"
-#include "hosts/memory_wire.h"
 #include "support/host_ranks.h"
+#include "support/memory_wire.h"
 
 namespace hocket {
 

@@ -48,6 +48,7 @@ class World {
   Result<Communicator> communicator(const GroupRef& ref = "world") const;
 
  private:
+  friend class WorldFactory;
   struct State;
   struct Joined;
   void make_current() const;

@@ -152,6 +152,15 @@ int receive(HocketMpiSpace space, void* data, std::int64_t bytes, std::int32_t r
   return in_pieces(bytes, bytes, begin, request);
 }
 
+int probe(HocketMpiSpace space, std::int32_t tag, std::int32_t* rank) {
+  int found = 0;
+  MPI_Status status;
+  *rank = -1;
+  const int error = MPI_Iprobe(MPI_ANY_SOURCE, tag, spaces[space], &found, &status);
+  if (error == MPI_SUCCESS && found != 0) *rank = status.MPI_SOURCE;
+  return error;
+}
+
 int test(HocketMpiRequest* request, std::int32_t* done) {
   *done = 0;
   while (request->done < request->pieces.size()) {
@@ -185,6 +194,7 @@ constexpr HocketMpiTable table{hocket_mpi_table_version,
                                all_gather,
                                send,
                                receive,
+                               probe,
                                test,
                                cancel};
 

@@ -11,7 +11,7 @@
 extern "C" {
 #endif
 
-enum { hocket_mpi_table_version = 1 };
+enum { hocket_mpi_table_version = 2 };
 
 /* What of several threads the library allows. */
 enum HocketMpiThreads {
@@ -54,6 +54,8 @@ struct HocketMpiTable {
               HocketMpiRequest** request);
   int (*receive)(enum HocketMpiSpace space, void* data, int64_t bytes, int32_t rank, int32_t tag,
                  HocketMpiRequest** request);
+  /* Sets *rank to one whose message with this tag has come, without receiving it; to -1 if there is none. */
+  int (*probe)(enum HocketMpiSpace space, int32_t tag, int32_t* rank);
   /* Sets *done to 1 when the request is complete; then, and after an error, the request is gone. */
   int (*test)(HocketMpiRequest* request, int32_t* done);
   /* The request is gone. */
