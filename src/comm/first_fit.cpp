@@ -24,21 +24,24 @@ std::optional<std::int64_t> FirstFit::take(std::int64_t bytes) {
   return offset;
 }
 
-bool FirstFit::give_back(std::int64_t offset) {
+std::optional<std::int64_t> FirstFit::give_back(std::int64_t offset) {
   const auto found = used_.find(offset);
-  if (found == used_.end()) return false;
-  taken_ -= found->second;
-  add_free(offset, found->second);
+  if (found == used_.end()) return std::nullopt;
+  const std::int64_t bytes = found->second;
   used_.erase(found);
-  return true;
+  taken_ -= bytes;
+  add_free(offset, bytes);
+  return bytes;
 }
 
-std::optional<FirstFit::Range> FirstFit::free_around(std::int64_t offset) const {
-  const auto behind = free_.upper_bound(offset);
-  if (behind == free_.begin()) return std::nullopt;
-  const auto [begin, bytes] = *std::prev(behind);
-  if (offset >= begin + bytes) return std::nullopt;
-  return Range{begin, bytes};
+std::vector<FirstFit::Range> FirstFit::free_around(const Range& range) const {
+  std::vector<Range> found;
+  auto next = free_.upper_bound(range.offset);
+  if (next != free_.begin()) --next;
+  for (; next != free_.end() && next->first < range.offset + range.bytes; ++next) {
+    if (next->first + next->second > range.offset) found.push_back({next->first, next->second});
+  }
+  return found;
 }
 
 void FirstFit::add_free(std::int64_t offset, std::int64_t bytes) {

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <vector>
 
 namespace hocket {
 
@@ -18,15 +19,15 @@ class FirstFit {
 
   // Nothing if no free place is large enough. bytes >= 0; a place for 0 bytes is a place of its own, too.
   std::optional<std::int64_t> take(std::int64_t bytes);
-  // False if no taken place begins there.
-  bool give_back(std::int64_t offset);
+  // How many bytes that makes free; nothing if no taken place begins there.
+  std::optional<std::int64_t> give_back(std::int64_t offset);
 
   struct Range {
     std::int64_t offset = 0;
     std::int64_t bytes = 0;
   };
-  // The free range that this offset lies in, if it is free.
-  std::optional<Range> free_around(std::int64_t offset) const;
+  // The free ranges, each of them whole, that have a byte in common with this one.
+  std::vector<Range> free_around(const Range& range) const;
 
   std::int64_t size() const { return size_; }
   std::int64_t taken() const { return taken_; }

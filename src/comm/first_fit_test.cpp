@@ -59,13 +59,16 @@ class EveryLine {
   void give_back(std::int64_t offset) {
     for (std::int64_t& owner : owner_) owner = owner == offset / line ? -1 : owner;
   }
-  // The first line of the free range, and one behind its last; the same where it is not free.
-  std::pair<std::int64_t, std::int64_t> free_around(std::int64_t place) const {
-    std::int64_t begin = place;
-    std::int64_t end = place;
-    while (end < lines() && is_free(end)) ++end;
-    while (begin > 0 && end > place && is_free(begin - 1)) --begin;
-    return {begin, end};
+  // (first line, lines) of each free range that has a line from begin up to before end.
+  std::vector<std::pair<std::int64_t, std::int64_t>> free_around(std::int64_t begin, std::int64_t end) const {
+    std::vector<std::pair<std::int64_t, std::int64_t>> found;
+    for (std::int64_t first = 0; first < lines(); ++first) {
+      std::int64_t behind = first;
+      while (behind < lines() && is_free(behind)) ++behind;
+      if (behind > begin && first < end && behind > first) found.emplace_back(first, behind - first);
+      first = behind;
+    }
+    return found;
   }
   std::int64_t lines() const { return static_cast<std::int64_t>(owner_.size()); }
 
@@ -96,11 +99,13 @@ TEST(FirstFit, agrees_with_a_look_at_every_line) {
         expected.give_back(taken.back());
         taken.pop_back();
       }
-      const std::int64_t place = random.between(0, expected.lines());
-      const auto [begin, end] = expected.free_around(place);
-      const auto range = places.free_around(place * line + line - 1).value_or(FirstFit::Range{place * line, 0});
-      ASSERT_EQ(range.offset, begin * line) << "seed " << seed << " step " << step;
-      ASSERT_EQ(range.bytes, (end - begin) * line) << "seed " << seed << " step " << step;
+      const std::int64_t begin = random.between(0, expected.lines());
+      const std::int64_t lines = random.between(1, 10);
+      std::vector<std::pair<std::int64_t, std::int64_t>> around;
+      for (const FirstFit::Range& range : places.free_around({begin * line, lines * line})) {
+        around.emplace_back(range.offset / line, range.bytes / line);
+      }
+      ASSERT_EQ(around, expected.free_around(begin, begin + lines)) << "seed " << seed << " step " << step;
     }
   }
 }

@@ -70,10 +70,11 @@ Result<SymmetricPlace> SymmetricHeap::take(std::int64_t bytes) {
 }
 
 void SymmetricHeap::drop_released_pages() {
-  for (const std::int64_t offset : released_) {
+  for (const auto& [offset, bytes] : released_) {
     const Chunk& chunk = chunk_of(offset);
-    const auto range = chunk.places.free_around(offset - chunk.start);
-    if (range) rounds_->host().memory().drop_pages(base_of(chunk) + range->offset, range->bytes);
+    for (const FirstFit::Range& range : chunk.places.free_around({offset - chunk.start, bytes})) {
+      rounds_->host().memory().drop_pages(base_of(chunk) + range.offset, range.bytes);
+    }
   }
   released_.clear();
 }
@@ -122,10 +123,9 @@ SymmetricPlace SymmetricHeap::place_in(const Chunk& chunk, std::int64_t inside) 
 void SymmetricHeap::release(std::int64_t offset) {
   const std::lock_guard lock(mutex_);
   Chunk& chunk = const_cast<Chunk&>(chunk_of(offset));
-  chunk.places.give_back(offset - chunk.start);
+  released_.push_back({offset, chunk.places.give_back(offset - chunk.start).value_or(0)});
   // In any order: buffers that calls keep alive are let go by the threads that complete the calls.
   history_ += after(0, ~offset);
-  released_.push_back(offset);
 }
 
 const SymmetricHeap::Chunk& SymmetricHeap::chunk_of(std::int64_t offset) const {

@@ -71,8 +71,8 @@ class SymmetricHeap {
   Rounds* rounds_;
   mutable std::mutex mutex_;  // guards what follows
   std::vector<Chunk> chunks_;
-  std::uint64_t history_ = 0;           // of all that was allocated and released
-  std::vector<std::int64_t> released_;  // since the last allocation
+  std::uint64_t history_ = 0;              // of all that was allocated and released
+  std::vector<FirstFit::Range> released_;  // since the last allocation, counted from the start of the group's memory
 };
 
 }  // namespace hocket

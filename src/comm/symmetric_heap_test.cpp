@@ -4,6 +4,7 @@
 #include <sys/mman.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <cstring>
 
 #include "support/host_ranks.h"
@@ -85,11 +86,14 @@ TEST(SymmetricHeap, takes_the_lowest_place_that_was_given_back) {
   });
 }
 
-// Bytes of a range that take up memory of the machine.
+// Bytes of the pages that a range lies in, which take up memory of the machine.
 Result<std::int64_t> resident(std::byte* begin, std::int64_t bytes) {
   const std::int64_t page = page_size();
-  std::vector<unsigned char> pages(static_cast<std::size_t>((bytes + page - 1) / page));
-  if (mincore(begin, static_cast<std::size_t>(bytes), pages.data()) != 0) return fail(ErrorKind::system, "mincore");
+  const auto over = static_cast<std::int64_t>(reinterpret_cast<std::uintptr_t>(begin) % static_cast<std::size_t>(page));
+  std::vector<unsigned char> pages(static_cast<std::size_t>((over + bytes + page - 1) / page));
+  if (mincore(begin - over, static_cast<std::size_t>(over + bytes), pages.data()) != 0) {
+    return fail(ErrorKind::system, "mincore: {}", std::strerror(errno));
+  }
   return page * std::count_if(pages.begin(), pages.end(), [](unsigned char flags) { return (flags & 1U) != 0; });
 }
 

@@ -1,7 +1,7 @@
 // One communication for many buffers.
 #include <gtest/gtest.h>
 
-#include <cstring>
+#include <algorithm>
 
 #include "collective_case.h"
 #include "support/random.h"
@@ -25,7 +25,7 @@ class ManyParts {
       expected_[i] = one.expected(place);
       outputs_[i].assign(expected_[i].size() + 2 * margin, poison);
       inputs_[i] = input;
-      if (in_place) std::memcpy(outputs_[i].data() + margin, input.data(), input.size());
+      if (in_place) std::copy(input.begin(), input.end(), outputs_[i].begin() + margin);
       parts_.push_back(
           {in_place ? outputs_[i].data() + margin : inputs_[i].data(), outputs_[i].data() + margin, counts[i]});
     }
