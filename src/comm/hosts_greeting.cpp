@@ -94,7 +94,9 @@ Status Greeting::greet(const GroupCall& call, const std::vector<std::byte>& inpu
   std::memcpy(card, &front, sizeof front);
   if (!input.empty()) std::memcpy(card + sizeof front, input.data(), input.size());
   HOCKET_CHECK(exchange(call));
-  return check_same(call);
+  Status same = check_same(call);
+  failed_on_all_ = !same;
+  return same;
 }
 
 Status Greeting::agree(const GroupCall& call, const Status& own) {
@@ -104,7 +106,9 @@ Status Greeting::agree(const GroupCall& call, const Status& own) {
   std::memcpy(card_of(context_->layout().place()), &front, sizeof front);
   HOCKET_CHECK(exchange(call));
   for (std::int32_t place = 0; place < context_->layout().size(); ++place) {
-    if (front_of(place).failed != 0) return fail(ErrorKind::peer, "{}", front_of(place).text.data());
+    if (front_of(place).failed == 0) continue;
+    failed_on_all_ = true;
+    return fail(ErrorKind::peer, "{}", front_of(place).text.data());
   }
   return {};
 }

@@ -36,6 +36,8 @@ class Greeting {
   const std::byte* input_of(std::int32_t place) const;
   bool anyone_has_splits() const;
 
+  // Whether the last error was found by all ranks alike.
+  bool failed_on_all() const { return failed_on_all_; }
   // All ranks say how the call goes at theirs: if one says that it failed, it fails with that on all of them.
   Status agree(const GroupCall& call, const Status& own);
 
@@ -49,6 +51,7 @@ class Greeting {
   std::int64_t card_;
   std::vector<std::int64_t> position_;  // of each place's card: those of one host side by side
   std::vector<std::byte> cards_;
+  bool failed_on_all_ = false;
 };
 
 }  // namespace hocket

@@ -37,7 +37,10 @@ Result<SymmetricPlace> HostsTransport::allocate(const GroupCall& call) {
 
 void HostsTransport::spread(const Error& error) {
   if (error.kind != ErrorKind::peer) return;
-  if (alarm_->raise(error) && watch_) watch_->tell(*alarm_, error);
+  const bool is_news = alarm_->raise(error);
+  if (greeting_.failed_on_all()) return;
+  channel_->abandon();
+  if (is_news && watch_) watch_->tell(*alarm_, error);
 }
 
 Status HostsTransport::run_now(const GroupCall& call) {

@@ -47,6 +47,8 @@ class Channel {
   virtual std::span<const std::int32_t> ranks() const = 0;
   virtual Result<RequestHandle> isend(std::span<const std::byte> bytes, std::int32_t place, std::int32_t tag) = 0;
   virtual Result<RequestHandle> irecv(std::span<std::byte> bytes, std::int32_t place, std::int32_t tag) = 0;
+  // A member has died, is stuck or has given up: whoever would wait for all ranks of the program at the end, does not.
+  virtual void abandon() {}
   // A place from which a message with this tag has come that no irecv was begun for; nothing if there is none.
   virtual Result<std::optional<std::int32_t>> probe(std::int32_t tag) = 0;
 };

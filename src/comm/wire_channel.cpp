@@ -40,6 +40,7 @@ class MpiChannel final : public Channel {
                          tag_at(place_, tag), made);
     });
   }
+  void abandon() override { library_->give_up(); }
   Result<std::optional<std::int32_t>> probe(std::int32_t tag) override {
     std::int32_t rank = -1;
     HOCKET_CHECK(library_->call("look for a message", [&](const HocketMpiTable& mpi) {

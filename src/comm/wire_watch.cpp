@@ -103,6 +103,7 @@ void WireWatch::make_known(const Digest& group) {
 // What was heard is not told again by the ranks of this host that fail because of it.
 void WireWatch::inform(WireListener& listener, const Error& error) {
   make_known(listener.group());
+  channel_->abandon();
   listener.hear(error);
 }
 
@@ -173,6 +174,7 @@ void WireWatch::note_death(std::int32_t rank, const std::string& text) {
     const std::lock_guard lock(mutex_);
     if (!dead_.emplace(rank, text).second) return;
     anyone_dead_.store(true, std::memory_order_release);
+    channel_->abandon();
   }
   for (const auto& listener : listeners()) {
     const auto ranks = listener->ranks();

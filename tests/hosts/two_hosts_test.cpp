@@ -1,10 +1,4 @@
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
-#include <filesystem>
-#include <optional>
-
-#include "support/namespaces.h"
+#include "on_two_hosts.h"
 
 namespace hocket {
 namespace {
@@ -13,40 +7,7 @@ using testing::HasSubstr;
 
 constexpr std::chrono::seconds enough{100};
 
-std::string program(const char* name) { return std::string(HOCKET_TEST_PROGRAMS) + "/" + name; }
-
-// What differs between the MPI libraries.
-struct Mpi {
-  const char* name;
-  const char* launcher;
-  const char* plugin;
-  const char* package;
-  std::vector<std::string> (TwoHosts::*command)(int, const std::vector<std::string>&) const;
-};
-const Mpi open_mpi{"open_mpi", "mpirun.openmpi", "libhocket_mpi_openmpi.so", "libopenmpi-dev", &TwoHosts::open_mpi};
-const Mpi mpich{"mpich", "mpiexec.mpich", "libhocket_mpi_mpich.so", "libmpich-dev", &TwoHosts::mpich};
-
-class OnTwoHosts : public testing::TestWithParam<Mpi> {
- protected:
-  void SetUp() override {
-    if (!std::filesystem::exists(std::string(HOCKET_MPI_FOLDER) + "/" + GetParam().plugin)) {
-      GTEST_SKIP() << "hocket was built without " << GetParam().package;
-    }
-    if (const std::string why = TwoHosts::impossible(GetParam().launcher); !why.empty()) GTEST_SKIP() << why;
-    hosts_.emplace("1gbit", HOCKET_MPI_FOLDER);
-    ASSERT_EQ(hosts_->failure(), "");
-  }
-  // With two ranks on each host.
-  RunOutcome run(const std::vector<std::string>& words) const {
-    return hosts_->run(((*hosts_).*GetParam().command)(2, words), enough);
-  }
-
- private:
-  std::optional<TwoHosts> hosts_;
-};
-
-INSTANTIATE_TEST_SUITE_P(, OnTwoHosts, testing::Values(open_mpi, mpich),
-                         [](const auto& one) { return std::string(one.param.name); });
+INSTANTIATE_TEST_SUITE_P(, OnTwoHosts, testing::Values(open_mpi, mpich), name_of);
 
 TEST_P(OnTwoHosts, every_operator_is_right) {
   const RunOutcome outcome = run({program("operators_program")});

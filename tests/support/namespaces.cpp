@@ -30,6 +30,14 @@ bool on_path(const std::string& program) {
 
 std::string quoted(const std::string& word) { return "'" + word + "'"; }  // our words have no quotes in them
 
+// Launchers end all ranks when one dies. So they get to see a shell that stays until the others are done.
+void append(std::vector<std::string>& command, const std::vector<std::string>& program, TwoHosts::Survivors survivors) {
+  if (survivors == TwoHosts::Survivors::go_on) {
+    command.insert(command.end(), {"sh", "-c", "\"$@\"; sleep 3", "rank"});
+  }
+  command.insert(command.end(), program.begin(), program.end());
+}
+
 std::string entering(const std::string& name) {
   return "ip netns exec " + name + " unshare --uts sh -c 'hostname " + name + "; exec \"$@\"' enter";
 }
@@ -125,7 +133,8 @@ void TwoHosts::write_agent() const {
   chmod(path.c_str(), S_IRWXU);
 }
 
-std::vector<std::string> TwoHosts::open_mpi(int ranks_each, const std::vector<std::string>& program) const {
+std::vector<std::string> TwoHosts::open_mpi(int ranks_each, const std::vector<std::string>& program,
+                                            Survivors survivors) const {
   const std::string ranks = ":" + std::to_string(ranks_each);
   std::vector<std::string> command = {"mpirun.openmpi",
                                       "--allow-run-as-root",
@@ -150,11 +159,12 @@ std::vector<std::string> TwoHosts::open_mpi(int ranks_each, const std::vector<st
                                       "LD_LIBRARY_PATH",
                                       "--bind-to",
                                       "none"};
-  command.insert(command.end(), program.begin(), program.end());
+  append(command, program, survivors);
   return command;
 }
 
-std::vector<std::string> TwoHosts::mpich(int ranks_each, const std::vector<std::string>& program) const {
+std::vector<std::string> TwoHosts::mpich(int ranks_each, const std::vector<std::string>& program,
+                                         Survivors survivors) const {
   const std::string ranks = ":" + std::to_string(ranks_each);
   std::vector<std::string> command = {"mpiexec.mpich",
                                       "-launcher",
@@ -167,7 +177,8 @@ std::vector<std::string> TwoHosts::mpich(int ranks_each, const std::vector<std::
                                       addresses[0] + ranks + "," + addresses[1] + ranks,
                                       "-n",
                                       std::to_string(2 * ranks_each)};
-  command.insert(command.end(), program.begin(), program.end());
+  if (survivors == Survivors::go_on) command.push_back("-disable-auto-cleanup");
+  append(command, program, survivors);
   return command;
 }
 

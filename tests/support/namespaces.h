@@ -34,9 +34,13 @@ class TwoHosts {
   const std::string& failure() const { return failure_; }
   const std::string& name(int host) const { return names_[host]; }
 
+  // What becomes of the others when a rank dies: launchers end them at once, or may do so after three seconds.
+  enum class Survivors { are_ended, go_on };
   // Command lines that start the program with so many ranks on each host.
-  std::vector<std::string> open_mpi(int ranks_each, const std::vector<std::string>& program) const;
-  std::vector<std::string> mpich(int ranks_each, const std::vector<std::string>& program) const;
+  std::vector<std::string> open_mpi(int ranks_each, const std::vector<std::string>& program,
+                                    Survivors survivors = Survivors::are_ended) const;
+  std::vector<std::string> mpich(int ranks_each, const std::vector<std::string>& program,
+                                 Survivors survivors = Survivors::are_ended) const;
   // Runs it on the first host; kills it and all that it started there at the timeout.
   RunOutcome run(const std::vector<std::string>& command, std::chrono::seconds timeout) const;
 

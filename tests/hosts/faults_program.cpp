@@ -1,0 +1,161 @@
+// A rank of the tests of failures across hosts, four on two hosts.
+//
+//   faults_program kill VICTIM      the victim kills itself while the others wait for it in several ways
+//   faults_program mismatch         rank 3 makes another call
+//   faults_program late             rank 3 never comes, and its host's other rank finds out at a timeout of its own
+//
+// Every rank prints a line for each call that failed: how long after the cause, how busy the machine was, and the error.
+#include <fmt/format.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cstring>
+#include <thread>
+
+#include "hocket/comm/world.h"
+
+namespace hocket {
+namespace {
+
+using namespace std::chrono_literals;
+using Clock = std::chrono::steady_clock;  // the same on both hosts, which are one machine
+
+// How late a sleeping thread is woken at worst, which no promise about time can be better than.
+class Lateness {
+ public:
+  Lateness() : thread_([this] { measure(); }) {}
+  ~Lateness() {
+    stop_ = true;
+    thread_.join();
+  }
+  double milliseconds() const { return static_cast<double>(worst_.load()) / 1e6; }
+
+ private:
+  void measure() {
+    while (!stop_) {
+      const auto before = Clock::now();
+      std::this_thread::sleep_for(2ms);
+      worst_ = std::max(worst_.load(), static_cast<std::int64_t>((Clock::now() - before - 2ms).count()));
+    }
+  }
+  std::atomic<bool> stop_ = false;
+  std::atomic<std::int64_t> worst_ = 0;
+  std::thread thread_;
+};
+
+void print_line(const std::string& line) {
+  const std::string text = line + "\n";
+  if (write(STDOUT_FILENO, text.data(), text.size()) < 0) std::abort();  // whole, so that lines of ranks don't mix
+}
+
+class Waiting {
+ public:
+  Waiting(std::int32_t rank, Clock::time_point cause) : rank_(rank), cause_(cause) {}
+
+  void add(const char* what, Work work) { all_.push_back({what, std::move(work)}); }
+  // Until all are done, in whichever order.
+  void report() {
+    while (!all_.empty()) {
+      std::erase_if(all_, [this](const auto& one) {
+        if (!one.second.done()) return false;
+        const std::chrono::duration<double, std::milli> took = Clock::now() - cause_;
+        const Status status = one.second.wait();
+        print_line(fmt::format("rank {} {} {:.1f} ms late {:.1f}: {}", rank_, one.first, took.count(),
+                               lateness_.milliseconds(), status ? "went well" : status.error().message));
+        return true;
+      });
+      std::this_thread::sleep_for(500us);
+    }
+  }
+
+ private:
+  std::int32_t rank_;
+  Clock::time_point cause_;
+  Lateness lateness_;
+  std::vector<std::pair<const char*, Work>> all_;
+};
+
+// A moment soon that all ranks know.
+Result<Clock::time_point> agree_on_time(const Communicator& all) {
+  std::int64_t at = (Clock::now() + 300ms).time_since_epoch().count();
+  HOCKET_CHECK(all.broadcast(&at, &at, 1, Dtype::i64, 3).wait());
+  return Clock::time_point(Clock::duration(at));
+}
+
+Status go_on(const World& world, std::int32_t victim) {
+  Ranks survivors;
+  for (std::int32_t rank = 0; rank < world.size(); ++rank) {
+    if (rank != victim) survivors.push_back(rank);
+  }
+  HOCKET_TRY(const Communicator group, world.communicator(survivors));
+  std::vector<float> data(100'000, 1.0F);
+  HOCKET_CHECK(group.all_reduce(data.data(), data.data(), 100'000, Dtype::f32, ReduceOp::sum).wait());
+  if (data.back() == 3.0F) print_line(fmt::format("rank {} went on", world.rank()));
+  return {};
+}
+
+Status be_killed(const World& world, std::int32_t victim) {
+  HOCKET_TRY(const Communicator all, world.communicator());
+  // A group of which the victim is the only one on its host: nobody of the group is there to notice.
+  HOCKET_TRY(
+      const Communicator pair,
+      world.communicator(world.rank() % 2 == victim % 2 ? Ranks{victim - 2, victim} : Ranks{3 - victim, 5 - victim}));
+  HOCKET_TRY(const Clock::time_point end, agree_on_time(all));
+  if (world.rank() == victim) {
+    std::this_thread::sleep_until(end);
+    kill(getpid(), SIGKILL);
+  }
+  std::vector<float> data(1'000'000, 1.0F);
+  std::int32_t number = 0;
+  Waiting waiting(world.rank(), end);
+  waiting.add("sum", all.all_reduce(data.data(), data.data(), 1'000'000, Dtype::f32, ReduceOp::sum));
+  waiting.add("message", all.irecv(&number, 1, Dtype::i32, victim, 4));
+  if (world.rank() == victim - 2) waiting.add("pair", pair.barrier());
+  waiting.report();
+  return go_on(world, victim);
+}
+
+Status call_another(const World& world) {
+  HOCKET_TRY(const Communicator all, world.communicator());
+  HOCKET_TRY(const Clock::time_point begin, agree_on_time(all));
+  std::vector<float> data(200'000, 1.0F);
+  Waiting waiting(world.rank(), begin);
+  std::this_thread::sleep_until(begin);
+  waiting.add("call", world.rank() == 3 ? all.all_gather(data.data(), data.data() + 150'000, 10'000, Dtype::f32)
+                                        : all.all_reduce(data.data(), data.data(), 200'000, Dtype::f32, ReduceOp::sum));
+  waiting.report();
+  const bool untouched = std::all_of(data.begin(), data.end(), [](float value) { return value == 1.0F; });
+  print_line(fmt::format("rank {} {}", world.rank(), untouched ? "has its data" : "has lost its data"));
+  return {};
+}
+
+Status be_late(const World& world) {
+  HOCKET_TRY(const Communicator all, world.communicator());
+  HOCKET_TRY(const Clock::time_point begin, agree_on_time(all));
+  CallOptions options;
+  if (world.rank() == 2) options.timeout = 500ms;
+  Waiting waiting(world.rank(), begin + 500ms);
+  std::this_thread::sleep_until(begin);
+  if (world.rank() != 3) waiting.add("barrier", all.barrier(options));
+  waiting.report();
+  std::this_thread::sleep_until(begin + 2s);  // rank 3 lives while the others find out
+  return {};
+}
+
+Status run(const std::vector<std::string>& words) {
+  HOCKET_TRY(const World world, World::join());
+  if (words[0] == "kill") return be_killed(world, std::stoi(words[1]));
+  if (words[0] == "mismatch") return call_another(world);
+  return be_late(world);
+}
+
+}  // namespace
+}  // namespace hocket
+
+int main(int argc, char** argv) {
+  const hocket::Status status = hocket::run({argv + 1, argv + argc});
+  if (!status) hocket::print_line(status.error().to_string());
+  return status ? 0 : 1;
+}

@@ -1,0 +1,96 @@
+// What ranks of one host hear of failures on the other.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <sstream>
+
+#include "on_two_hosts.h"
+
+namespace hocket {
+namespace {
+
+using testing::HasSubstr;
+using testing::SizeIs;
+
+class HostsFaults : public OnTwoHosts {};
+INSTANTIATE_TEST_SUITE_P(, HostsFaults, testing::Values(open_mpi, mpich), name_of);
+
+constexpr double promised = 100;  // ms
+
+// "rank 0 sum 31.2 ms late 0.3: all_reduce(…) failed: …"
+struct Line {
+  int rank = -1;
+  std::string what;
+  double took = 0;
+  double late = 0;
+  std::string error;
+};
+
+std::vector<Line> lines_in(const std::string& output) {
+  std::vector<Line> lines;
+  std::istringstream all(output);
+  for (std::string text; std::getline(all, text);) {
+    std::istringstream words(text);
+    std::string rank;
+    std::string ms;
+    std::string late;
+    char colon = 0;
+    Line line;
+    if (!(words >> rank >> line.rank >> line.what >> line.took >> ms >> late >> line.late >> colon)) continue;
+    if (rank != "rank" || late != "late" || colon != ':') continue;
+    std::getline(words, line.error);
+    lines.push_back(line);
+  }
+  return lines;
+}
+
+class ADeath : public HostsFaults {
+ protected:
+  void expect_named(int victim) {
+    const RunOutcome outcome = run({program("faults_program"), "kill", std::to_string(victim)},
+                                   TwoHosts::Survivors::go_on, std::chrono::seconds(20));
+    const std::vector<Line> lines = lines_in(outcome.output);
+    EXPECT_THAT(lines, SizeIs(7)) << outcome.output;  // a sum and a message on each survivor, and the pair
+    for (const Line& line : lines) {
+      EXPECT_THAT(line.error, HasSubstr(fmt::format("rank {} (pid ", victim)));
+      EXPECT_THAT(line.error, HasSubstr("was killed by signal 9 (Killed)"));
+      EXPECT_THAT(line.error, HasSubstr(line.rank < 2 ? ", on host " + name(1) : ""));
+      EXPECT_LT(line.took, promised + 2 * line.late) << line.rank << " " << line.what;
+    }
+    for (const int rank : {0, 1, 5 - victim}) {
+      EXPECT_THAT(outcome.output, HasSubstr(fmt::format("rank {} went on", rank)));
+    }
+  }
+};
+INSTANTIATE_TEST_SUITE_P(, ADeath, testing::Values(open_mpi, mpich), name_of);
+
+TEST_P(ADeath, of_a_rank_is_named_on_both_hosts_within_100_ms) { expect_named(3); }
+
+TEST_P(ADeath, of_the_rank_that_speaks_for_its_host_is_named_on_both_hosts_within_100_ms) { expect_named(2); }
+
+TEST_P(HostsFaults, different_calls_are_named_on_all_ranks_before_a_result_is_written) {
+  const RunOutcome outcome = run({program("faults_program"), "mismatch"});
+  EXPECT_EQ(outcome.exit_code, 0) << outcome.output;
+  const std::vector<Line> lines = lines_in(outcome.output);
+  EXPECT_THAT(lines, SizeIs(4)) << outcome.output;
+  for (const Line& line : lines) {
+    EXPECT_THAT(line.error, HasSubstr("rank 0 called all_reduce(f32[200000], sum) as call 2 at faults_program.cpp:"));
+    EXPECT_THAT(line.error, HasSubstr("but rank 3 called all_gather(f32[10000]) as call 2 at faults_program.cpp:"));
+    EXPECT_THAT(outcome.output, HasSubstr(fmt::format("rank {} has its data", line.rank)));
+  }
+}
+
+TEST_P(HostsFaults, a_timeout_on_one_host_is_heard_on_the_other_at_once) {
+  const RunOutcome outcome =
+      run({program("faults_program"), "late"}, TwoHosts::Survivors::go_on, std::chrono::seconds(20));
+  const std::vector<Line> lines = lines_in(outcome.output);
+  EXPECT_THAT(lines, SizeIs(3)) << outcome.output;
+  for (const Line& line : lines) {
+    EXPECT_THAT(line.error, HasSubstr("rank 3 (pid "));
+    EXPECT_THAT(line.error, HasSubstr("is alive but did not come within"));
+    EXPECT_LT(line.took, promised + 2 * line.late) << line.rank;
+  }
+}
+
+}  // namespace
+}  // namespace hocket
