@@ -6,7 +6,6 @@ file(GLOB comm_sources CONFIGURE_DEPENDS "${comm_folder}/*.cpp")
 file(GLOB comm_tests CONFIGURE_DEPENDS "${comm_folder}/*_test.cpp")
 file(GLOB contestants CONFIGURE_DEPENDS "${comm_folder}/contestant_*.cpp")
 list(REMOVE_ITEM comm_sources ${comm_tests} ${contestants})
-list(FILTER comm_sources EXCLUDE REGEX "/hosts_[^/]*$") # the benchmark across hosts: programs of their own
 
 add_library(hocket_bench_comm STATIC ${comm_sources})
 hocket_own_code(hocket_bench_comm)

@@ -65,7 +65,7 @@ Status measure(const std::string& address, int rounds) {
                                .wait()
                                .has_value();
                          }});
-  contestants.push_back({"mpi", [&] {
+  contestants.push_back({"open_mpi", [&] {
                            return MPI_Allreduce(input.data(), output.data(), static_cast<int>(elements), MPI_FLOAT,
                                                 MPI_SUM, MPI_COMM_WORLD) == MPI_SUCCESS;
                          }});

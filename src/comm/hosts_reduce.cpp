@@ -25,9 +25,11 @@ struct HostsReduce::Running {
         parts(call),
         size(size_of(call.dtype)),
         scatters(call.op == Operator::reduce_scatter) {
-    // Elements of the call in a block; of a reduce_scatter each counts for all ranks.
-    const std::int64_t each = scatters ? size * layout.size() : size;
-    block = std::max<std::int64_t>(1, context.options().block / each);
+    // Elements of the call in a block, which has a message for each host; of a reduce_scatter each counts for all ranks.
+    std::int64_t each = size;
+    for (const Piece& piece : layout.pieces()) each = std::max(each, combiner.width_of(piece));
+    if (scatters) each *= layout.size();
+    block = std::max<std::int64_t>(1, context.options().message * layout.hosts() / each);
     blocks = (call.count + block - 1) / block;
   }
 

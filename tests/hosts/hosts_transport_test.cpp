@@ -20,7 +20,7 @@ using Hosts = std::vector<std::int32_t>;
 const std::vector<Hosts> layouts = {{0, 0, 1, 1}, {0, 1, 0, 1}, {0, 0, 0, 1}, {0, 1}, {0, 1, 1, 2, 2, 0, 0}};
 // On a card, in one small block, in several blocks.
 const std::vector<std::int64_t> counts = {0, 1, 7, 300, 5003};
-const HostsOptions small_blocks{.block = 4096, .depth = 3};
+const HostsOptions small_blocks{.block = 4096, .message = 2048, .depth = 3};
 
 class Calls {
  public:
