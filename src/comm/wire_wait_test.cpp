@@ -1,0 +1,87 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "comm/wire.h"
+
+namespace hocket {
+namespace {
+
+using namespace std::chrono_literals;
+using testing::HasSubstr;
+
+Deadline in(std::chrono::milliseconds time) { return std::chrono::steady_clock::now() + time; }
+
+// Complete when it was tested so many times.
+class Counting final : public Request {
+ public:
+  Counting(std::int32_t peer, int tests) : peer_(peer), tests_(tests) {}
+  Result<bool> test() override { return tests_-- <= 0; }
+  std::int32_t peer() const override { return peer_; }
+  void cancel() override {}
+
+ private:
+  std::int32_t peer_;
+  int tests_;
+};
+
+class Failing final : public Request {
+ public:
+  Result<bool> test() override { return fail(ErrorKind::peer, "the cable is cut"); }
+  std::int32_t peer() const override { return 9; }
+  void cancel() override {}
+};
+
+std::vector<RequestHandle> requests_of(std::initializer_list<int> tests) {
+  std::vector<RequestHandle> requests;
+  for (const int count : tests) {
+    requests.push_back(std::make_unique<Counting>(static_cast<std::int32_t>(requests.size()), count));
+  }
+  return requests;
+}
+
+constexpr int never = 1'000'000'000;
+
+TEST(WireWait, ends_when_all_requests_are_complete) {
+  auto requests = requests_of({3, 0, 150});
+  requests.emplace_back();  // was complete before
+  EXPECT_TRUE(wait_for_all(requests, in(10s), "a sum"));
+}
+
+TEST(WireWait, names_the_rank_that_does_not_come_and_what_it_should_do) {
+  const auto requests = requests_of({0, never});
+  const Status status = wait_for_all(requests, in(20ms), "the sum");
+  ASSERT_FALSE(status);
+  EXPECT_EQ(status.error().kind, ErrorKind::peer);
+  EXPECT_THAT(status.error().message, HasSubstr("rank 1 did not come to the sum in time"));
+}
+
+TEST(WireWait, ends_with_the_error_of_a_request) {
+  std::vector<RequestHandle> requests;
+  requests.push_back(std::make_unique<Failing>());
+  EXPECT_EQ(wait_for_all(requests, in(10s), "a sum").error().message, "the cable is cut");
+}
+
+TEST(WireWait, ends_long_before_the_deadline_when_there_is_a_reason) {
+  const auto requests = requests_of({never});
+  int looks = 0;
+  const Status status = wait_for_all(requests, in(100s), "a sum", [&]() -> Status {
+    return ++looks < 50 ? Status{} : fail(ErrorKind::peer, "rank 7 has died");
+  });
+  ASSERT_FALSE(status);
+  EXPECT_EQ(status.error().message, "rank 7 has died");
+}
+
+TEST(Patience, sleeps_longer_the_longer_nothing_comes_up_to_a_limit) {
+  Patience patience(Deadline::max());
+  EXPECT_EQ(patience.next(), 0ns);
+  std::chrono::nanoseconds last{};
+  for (int i = 0; i < 1000; ++i) {
+    const auto time = patience.next();
+    ASSERT_GE(time, last);
+    last = time;
+  }
+  EXPECT_EQ(last, 100us);
+}
+
+}  // namespace
+}  // namespace hocket
