@@ -2,6 +2,7 @@
 #pragma once
 
 #include <atomic>
+#include <chrono>
 #include <memory>
 #include <string>
 
@@ -23,6 +24,7 @@ class WorkState {
   void finish(Status result) {
     status = std::move(result);
     keep_alive.reset();
+    finished_at = std::chrono::steady_clock::now();
     done.store(1, std::memory_order_release);
     done.notify_all();
   }
@@ -33,6 +35,7 @@ class WorkState {
   const std::weak_ptr<Runner> runner;  // alive until it is done
   std::shared_ptr<const void> keep_alive;  // CallOptions has what it is for
   Status status;
+  std::chrono::steady_clock::time_point finished_at{};
   std::atomic<std::uint32_t> done = 0;
 };
 

@@ -33,4 +33,9 @@ Result<bool> Work::wait_for(std::chrono::nanoseconds time) const {
   return true;
 }
 
+std::optional<std::chrono::steady_clock::time_point> Work::finished_at() const {
+  if (!state_ || !done() || state_->finished_at.time_since_epoch().count() == 0) return std::nullopt;
+  return state_->finished_at;
+}
+
 }  // namespace hocket

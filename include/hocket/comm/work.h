@@ -7,6 +7,7 @@
 
 #include <chrono>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "hocket/base/error.h"
@@ -31,6 +32,8 @@ class Work {
   Result<bool> wait_for(std::chrono::nanoseconds time) const;
   // "all_reduce(f32[1024], sum) as call 7 at train.cpp:31", of one that was waited for; empty where nothing is known.
   std::string call_text() const;
+  // When it was complete. Nothing before that, and for a blocking call, which is complete when it returns.
+  std::optional<std::chrono::steady_clock::time_point> finished_at() const;
 
  private:
   std::shared_ptr<WorkState> state_;  // null: done

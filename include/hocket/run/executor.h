@@ -1,0 +1,57 @@
+// Runs a planned program, again and again: it computes in the calling thread and communicates beside it.
+//
+//   HOCKET_TRY(const auto executor, Executor::create(program, kernels, world));
+//   HOCKET_CHECK(executor->run(inputs));          // addresses of the input and constant buffers
+//
+// All memory is taken once: an arena for this rank, and one in symmetric memory for each group. A run allocates nothing but what a
+// kernel allocates inside.
+#pragma once
+
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "hocket/comm/world.h"
+#include "hocket/ir/program.h"
+#include "hocket/run/kernels.h"
+#include "hocket/run/timeline_record.h"
+
+namespace hocket {
+
+struct ExecutorOptions {
+  std::chrono::milliseconds timeout{300'000};  // of each communication
+  bool record = false;                         // keep a RunRecord of the last run
+};
+
+struct InputMemory {
+  BufferId buffer;
+  std::byte* memory = nullptr;
+};
+
+class Executor {
+ public:
+  // Collective over the world's ranks that run the program: they form its groups and allocate symmetric memory. The kernels
+  // outlive the executor.
+  static Result<std::unique_ptr<Executor>> create(Program program, KernelProvider& kernels, const World& world,
+                                                  const ExecutorOptions& options = {});
+  Executor(const Executor&) = delete;
+  Executor& operator=(const Executor&) = delete;
+  ~Executor();
+
+  // Every buffer with the home input or constant must have memory, now or from an earlier run. The results lie in their
+  // buffers until the next run. After a failure nothing is in flight any more.
+  Status run(std::span<const InputMemory> inputs);
+
+  const Program& program() const;
+  std::byte* memory(BufferId buffer) const;  // null: it has none
+  Bytes planned() const;                     // of all arenas
+  const RunRecord& last_run() const;
+
+ private:
+  struct State;
+  explicit Executor(std::unique_ptr<State> state);
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace hocket

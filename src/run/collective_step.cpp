@@ -1,0 +1,154 @@
+#include "run/collective_step.h"
+
+#include <algorithm>
+#include <array>
+
+namespace hocket {
+
+namespace {
+
+// What the operators beyond the plain collectives mean. Those that are in no row here run by their kind alone.
+struct Form {
+  std::string_view op;
+  CollectiveAlgorithm algorithm = CollectiveAlgorithm::automatic;
+  std::size_t data_arg = 0;  // the position of what is communicated
+};
+
+constexpr auto copying = CollectiveAlgorithm::one_shot;
+constexpr std::array forms = {
+    Form{"_c10d_functional.all_reduce.default"},
+    Form{"_c10d_functional.all_reduce_.default"},
+    Form{"_c10d_functional.all_reduce_coalesced.default"},
+    Form{"_c10d_functional.all_reduce_coalesced_.default"},
+    Form{"_c10d_functional.all_gather_into_tensor.default"},
+    Form{"_c10d_functional.all_gather_into_tensor_out.default"},
+    Form{"_c10d_functional.all_gather_into_tensor_coalesced.default"},
+    Form{"_c10d_functional.reduce_scatter_tensor.default"},
+    Form{"_c10d_functional.reduce_scatter_tensor_out.default"},
+    Form{"_c10d_functional.reduce_scatter_tensor_coalesced.default"},
+    Form{"_c10d_functional.all_to_all_single.default"},
+    Form{"_c10d_functional.broadcast.default"},
+    Form{"_c10d_functional.broadcast_.default"},
+    // On memory that all ranks see, the symmetric algorithm is chosen by itself.
+    Form{"symm_mem.one_shot_all_reduce.default"},
+    Form{"symm_mem.one_shot_all_reduce_out.default"},
+    Form{"symm_mem.one_shot_all_reduce_copy.default", copying, 1},
+    Form{"symm_mem.one_shot_all_reduce_copy_out.default", copying, 1},
+    Form{"symm_mem.two_shot_all_reduce_.default"},
+};
+
+const Form* form_of(std::string_view op) {
+  const auto* const form = std::find_if(forms.begin(), forms.end(), [&](const Form& one) { return one.op == op; });
+  return form == forms.end() ? nullptr : form;
+}
+
+Result<std::int64_t> elements_of(const Program& program, OperandId operand) {
+  std::int64_t elements = 1;
+  for (const Dim dim : program.type(operand).shape) {
+    if (!dim.is_static()) return fail(ErrorKind::input, "an operand has a symbolic size");
+    elements *= dim.value();
+  }
+  return elements;
+}
+
+std::vector<OperandId> operands_in(const Program& program, const Arg& arg) {
+  std::vector<OperandId> operands;
+  program.pool().for_each_value(arg, [&](const Arg& value) { operands.push_back(value.as_operand()); });
+  return operands;
+}
+
+}  // namespace
+
+Result<CollectiveStep> CollectiveStep::create(const Program& program, StepId step, const ProgramGroups& groups) {
+  CollectiveStep collective(groups.of(program.collective(step)->group));
+  collective.kind_ = program.collective(step)->kind;
+  HOCKET_CHECK(collective.take_tensors(program, step));
+  HOCKET_CHECK(collective.take_arguments(program, step));
+  collective.transfers_.resize(collective.parts_.size());
+  return collective;
+}
+
+Result<CollectiveStep::Tensor> CollectiveStep::tensor_of(const Program& program, OperandId operand) {
+  const TypeView type = program.type(operand);
+  if (!type.offset.is_static()) return fail(ErrorKind::input, "an operand has a symbolic offset");
+  return Tensor{program.operand(operand).buffer, type.offset.value() * size_of(type.dtype)};
+}
+
+Status CollectiveStep::take_tensors(const Program& program, StepId step) {
+  const Form* const form = form_of(program.op_name(step));
+  const auto args = program.args(step);
+  if (form == nullptr || form->data_arg >= args.size()) {
+    return fail(ErrorKind::usage, "the executor has no {}: lower the graph without it, or give it a kernel that blocks",
+                program.op_name(step));
+  }
+  algorithm_ = form->algorithm;
+  const std::vector<OperandId> inputs = operands_in(program, args[form->data_arg]);
+  const auto outputs = program.writes(step);  // results first
+  if (outputs.size() < inputs.size()) {
+    return fail(ErrorKind::input, "communicates {} tensors and writes {}", inputs.size(), outputs.size());
+  }
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    dtype_ = program.type(inputs[i]).dtype;
+    if (dtype_ != program.type(inputs[0]).dtype) {
+      return fail(ErrorKind::input, "communicates {} and {} at once, expected one dtype", short_name(dtype_),
+                  short_name(program.type(inputs[0]).dtype));
+    }
+    const bool scatters = kind_ == CollectiveKind::reduce_scatter;
+    Part part;
+    HOCKET_TRY(part.input, tensor_of(program, inputs[i]));
+    HOCKET_TRY(part.output, tensor_of(program, outputs[i]));
+    HOCKET_TRY(part.count, elements_of(program, scatters ? outputs[i] : inputs[i]));
+    if (kind_ == CollectiveKind::all_to_all) part.count /= group_.group().size();
+    parts_.push_back(part);
+  }
+  return {};
+}
+
+Status CollectiveStep::take_arguments(const Program& program, StepId step) {
+  const auto args = program.args(step);
+  const int reduce_arg = program.op_spec(step)->effects.comm->reduce_arg;
+  if (reduce_arg >= 0 && static_cast<std::size_t>(reduce_arg) < args.size()) {
+    const std::string_view name = program.pool().text(args[static_cast<std::size_t>(reduce_arg)]);
+    const auto reduce = reduce_op_from_name(name);
+    if (!reduce) return fail(ErrorKind::input, "unknown reduce operation '{}'", name);
+    reduce_ = *reduce;
+  }
+  if (kind_ == CollectiveKind::broadcast) source_ = static_cast<std::int32_t>(args[1].as_integer());
+  if (kind_ != CollectiveKind::all_to_all) return {};
+  const std::vector<OperandId> input = operands_in(program, args[0]);
+  std::int64_t row = 1;
+  for (const Dim dim : program.type(input[0]).shape.subspan(1)) row *= dim.value();
+  for (const Arg& size : program.pool().elements(args[1])) output_splits_.push_back(size.as_integer() * row);
+  for (const Arg& size : program.pool().elements(args[2])) input_splits_.push_back(size.as_integer() * row);
+  return {};
+}
+
+Work CollectiveStep::start(const ProgramMemory& memory, const CallOptions& given) {
+  CallOptions options = given;
+  options.algorithm = algorithm_;
+  for (std::size_t i = 0; i < parts_.size(); ++i) {
+    transfers_[i] = {parts_[i].input.in(memory), parts_[i].output.in(memory), parts_[i].count};
+  }
+  const bool coalesced = transfers_.size() != 1;
+  const Transfer one = coalesced ? Transfer{} : transfers_[0];
+  switch (kind_) {
+    case CollectiveKind::all_reduce:
+      return coalesced ? group_.all_reduce_coalesced(transfers_, dtype_, reduce_, options)
+                       : group_.all_reduce(one.input, one.output, one.count, dtype_, reduce_, options);
+    case CollectiveKind::all_gather:
+      return coalesced ? group_.all_gather_coalesced(transfers_, dtype_, options)
+                       : group_.all_gather(one.input, one.output, one.count, dtype_, options);
+    case CollectiveKind::reduce_scatter:
+      return coalesced ? group_.reduce_scatter_coalesced(transfers_, dtype_, reduce_, options)
+                       : group_.reduce_scatter(one.input, one.output, one.count, dtype_, reduce_, options);
+    case CollectiveKind::all_to_all:
+      return input_splits_.empty()
+                 ? group_.all_to_all(one.input, one.output, one.count, dtype_, options)
+                 : group_.all_to_all(one.input, input_splits_, one.output, output_splits_, dtype_, options);
+    case CollectiveKind::broadcast: return group_.broadcast(one.input, one.output, one.count, dtype_, source_, options);
+    case CollectiveKind::p2p: break;
+  }
+  return Work::failed({ErrorKind::internal, "messages are no collective", ""});
+}
+
+}  // namespace hocket

@@ -1,0 +1,49 @@
+// A step that communicates, ready to be started any number of times.
+#pragma once
+
+#include <vector>
+
+#include "hocket/comm/communicator.h"
+#include "hocket/ir/program.h"
+#include "run/program_memory.h"
+
+namespace hocket {
+
+class CollectiveStep {
+ public:
+  static Result<CollectiveStep> create(const Program& program, StepId step, const ProgramGroups& groups);
+
+  // Reads and writes the memory as it is bound now. What could not be started is a Work that has failed.
+  Work start(const ProgramMemory& memory, const CallOptions& options);
+
+ private:
+  // A contiguous tensor in a buffer.
+  struct Tensor {
+    BufferId buffer;
+    std::int64_t offset = 0;  // bytes
+    std::byte* in(const ProgramMemory& memory) const { return memory.at(buffer) + offset; }
+  };
+  struct Part {
+    Tensor input;
+    Tensor output;
+    std::int64_t count = 0;
+  };
+
+  explicit CollectiveStep(const Communicator& group) : group_(group) {}
+  Status take_tensors(const Program& program, StepId step);
+  Status take_arguments(const Program& program, StepId step);
+  static Result<Tensor> tensor_of(const Program& program, OperandId operand);
+  std::int64_t count_of(const Program& program, OperandId input, OperandId output) const;
+
+  Communicator group_;
+  CollectiveKind kind_ = CollectiveKind::all_reduce;
+  Dtype dtype_ = Dtype::f32;
+  ReduceOp reduce_ = ReduceOp::sum;
+  CollectiveAlgorithm algorithm_ = CollectiveAlgorithm::automatic;
+  std::int32_t source_ = 0;
+  std::vector<std::int64_t> input_splits_, output_splits_;  // elements; empty: equal parts
+  std::vector<Part> parts_;
+  std::vector<Transfer> transfers_;  // made anew at each start, without an allocation
+};
+
+}  // namespace hocket

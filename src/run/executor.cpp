@@ -1,0 +1,197 @@
+#include "hocket/run/executor.h"
+
+#include <chrono>
+
+#include "run/collective_step.h"
+
+namespace hocket {
+
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+Nanoseconds since(Clock::time_point begin, Clock::time_point end) {
+  return Nanoseconds::from_picoseconds(std::chrono::duration_cast<std::chrono::nanoseconds>(end - begin).count() *
+                                       1000);
+}
+
+// What the steps come to, in their order.
+struct Instruction {
+  enum class Kind : std::uint8_t { compute, block, start, wait };
+  Kind kind = Kind::compute;
+  std::uint32_t which = 0;  // the kernel, or the collective
+};
+
+}  // namespace
+
+struct Executor::State {
+  State(Program its_program, const ExecutorOptions& its_options)
+      : program(std::move(its_program)), options(its_options) {}
+
+  Status prepare(const World& world);
+  Status prepare_step(StepId step);
+  Status prepare_collective(StepId step);
+  Status prepare_wait(StepId step);
+  Status bind(std::span<const InputMemory> inputs);
+  Status execute();
+  Status execute(const Instruction& instruction);
+  Status finish_all();
+  void note_completions(Clock::time_point begin);
+
+  Program program;
+  ExecutorOptions options;
+  KernelProvider* provider = nullptr;
+  std::optional<ProgramGroups> groups;
+  std::optional<ProgramMemory> memory;
+  std::vector<std::unique_ptr<StepKernel>> kernels;
+  std::vector<CollectiveStep> collectives;
+  std::vector<StepId> steps_of_collectives;
+  std::vector<Work> works;                   // by collective; done where none is in flight
+  std::vector<std::uint32_t> collective_of;  // by step
+  std::vector<Instruction> instructions;     // by step
+  RunRecord record;
+};
+
+Status Executor::State::prepare(const World& world) {
+  provider->begin(program);
+  HOCKET_TRY(groups, ProgramGroups::create(program, world));
+  HOCKET_TRY(memory, ProgramMemory::create(program, *groups));
+  for (std::size_t i = 0; i < program.buffers().size(); ++i) {
+    if (std::byte* const address = memory->at(BufferId(i))) provider->bind(BufferId(i), address);
+  }
+  collective_of.resize(program.size(), 0);
+  for (std::size_t i = 0; i < program.size(); ++i) {
+    Status status = prepare_step(StepId(i));
+    if (!status) return fail(at(std::move(status).error(), fmt::format("step \"{}\"", program.name(StepId(i)))));
+  }
+  works.resize(collectives.size());
+  return {};
+}
+
+Status Executor::State::prepare_step(StepId step) {
+  const OpSpec* const spec = program.op_spec(step);
+  if (spec != nullptr && spec->effects.comm) return prepare_collective(step);
+  if (spec != nullptr && spec->effects.waits) return prepare_wait(step);
+  HOCKET_TRY(std::unique_ptr<StepKernel> kernel, provider->kernel(step));
+  instructions.push_back({Instruction::Kind::compute, static_cast<std::uint32_t>(kernels.size())});
+  kernels.push_back(std::move(kernel));
+  return {};
+}
+
+Status Executor::State::prepare_collective(StepId step) {
+  HOCKET_TRY(CollectiveStep collective, CollectiveStep::create(program, step, *groups));
+  const bool blocks = program.op_spec(step)->effects.comm->blocking;
+  const auto which = static_cast<std::uint32_t>(collectives.size());
+  instructions.push_back({blocks ? Instruction::Kind::block : Instruction::Kind::start, which});
+  collective_of[step.index()] = which;
+  collectives.push_back(std::move(collective));
+  steps_of_collectives.push_back(step);
+  return {};
+}
+
+Status Executor::State::prepare_wait(StepId step) {
+  const StepId awaited = program.step(step).waits_for;
+  if (!awaited.valid()) {
+    return fail(ErrorKind::usage, "waits for something that another program has started; wait for it before the run");
+  }
+  instructions.push_back({Instruction::Kind::wait, collective_of[awaited.index()]});
+  return {};
+}
+
+Status Executor::State::bind(std::span<const InputMemory> inputs) {
+  for (const InputMemory& input : inputs) {
+    if (memory->at(input.buffer) == input.memory) continue;
+    memory->set(input.buffer, input.memory);
+    provider->bind(input.buffer, input.memory);
+  }
+  for (std::size_t i = 0; i < program.buffers().size(); ++i) {
+    const Buffer& buffer = program.buffer(BufferId(i));
+    const bool brought = buffer.home == Home::input || buffer.home == Home::constant;
+    if (brought && memory->at(BufferId(i)) == nullptr && buffer.bytes.is_static() && buffer.bytes.value() > 0) {
+      return fail(ErrorKind::usage, "no memory was given for the {} %{}", name_of(buffer.home),
+                  program.name(BufferId(i)));
+    }
+  }
+  return {};
+}
+
+Status Executor::State::execute(const Instruction& instruction) {
+  CallOptions call;
+  call.timeout = options.timeout;
+  switch (instruction.kind) {
+    case Instruction::Kind::compute: return kernels[instruction.which]->run();
+    case Instruction::Kind::block:
+      call.blocking = true;
+      return collectives[instruction.which].start(*memory, call).wait();
+    case Instruction::Kind::start:
+      works[instruction.which] = collectives[instruction.which].start(*memory, call);
+      return {};
+    case Instruction::Kind::wait: return works[instruction.which].wait();
+  }
+  return {};
+}
+
+Status Executor::State::execute() {
+  record.steps.resize(options.record ? program.size() : 0);
+  const auto begin = Clock::now();
+  auto now = begin;
+  for (std::size_t i = 0; i < instructions.size(); ++i) {
+    if (Status status = execute(instructions[i]); !status) {
+      return fail(at(std::move(status).error(), fmt::format("step \"{}\"", program.name(StepId(i)))));
+    }
+    if (!options.record) continue;
+    const auto start = now;
+    now = Clock::now();
+    record.steps[i] = {since(begin, start), since(begin, now), since(begin, now)};
+  }
+  HOCKET_CHECK(finish_all());
+  record.total = since(begin, Clock::now());
+  if (options.record) note_completions(begin);
+  return {};
+}
+
+// Collectives that no step waits for are complete before the memory is used again.
+Status Executor::State::finish_all() {
+  Status first;
+  for (std::size_t i = 0; i < works.size(); ++i) {
+    Status status = works[i].wait();
+    if (!status && first) {
+      first = fail(at(std::move(status).error(), fmt::format("step \"{}\"", program.name(steps_of_collectives[i]))));
+    }
+  }
+  return first;
+}
+
+void Executor::State::note_completions(Clock::time_point begin) {
+  for (std::size_t i = 0; i < works.size(); ++i) {
+    const auto finished = works[i].finished_at();
+    if (finished) record.steps[steps_of_collectives[i].index()].complete = since(begin, *finished);
+  }
+}
+
+Executor::Executor(std::unique_ptr<State> state) : state_(std::move(state)) {}
+Executor::~Executor() {
+  if (state_) static_cast<void>(state_->finish_all());
+}
+
+Result<std::unique_ptr<Executor>> Executor::create(Program program, KernelProvider& kernels, const World& world,
+                                                   const ExecutorOptions& options) {
+  auto state = std::make_unique<State>(std::move(program), options);
+  state->provider = &kernels;
+  HOCKET_CHECK(state->prepare(world));
+  return std::unique_ptr<Executor>(new Executor(std::move(state)));
+}
+
+Status Executor::run(std::span<const InputMemory> inputs) {
+  HOCKET_CHECK(state_->bind(inputs));
+  Status status = state_->execute();
+  if (!status) static_cast<void>(state_->finish_all());  // nothing may write into memory that the caller takes back
+  return status;
+}
+
+const Program& Executor::program() const { return state_->program; }
+std::byte* Executor::memory(BufferId buffer) const { return state_->memory->at(buffer); }
+Bytes Executor::planned() const { return state_->memory->planned(); }
+const RunRecord& Executor::last_run() const { return state_->record; }
+
+}  // namespace hocket
