@@ -11,105 +11,17 @@
 #include "hocket/ir/text.h"
 #include "hocket/ir/verify.h"
 #include "hocket/torch/capture.h"
-#include "hocket/torch/collectives.h"
+#include "support/torch_models.h"
 #include "torch/replay.h"
 
 namespace hocket {
 namespace {
 
-namespace nn = torch::nn;
-using Tensors = std::vector<at::Tensor>;
-
-struct Mlp : nn::Module {
-  nn::Linear first = register_module("first", nn::Linear(8, 16));
-  nn::Linear second = register_module("second", nn::Linear(16, 16));
-  nn::Linear last = register_module("last", nn::Linear(16, 4));
-
-  static Tensors example() { return {torch::randn({32, 8}), torch::randn({32, 4})}; }
-  at::Tensor loss(const Tensors& in) {
-    return torch::mse_loss(last(torch::relu(second(torch::relu(first(in[0]))))), in[1]);
-  }
-};
-
-struct ConvNet : nn::Module {
-  nn::Conv2d first = register_module("first", nn::Conv2d(nn::Conv2dOptions(3, 8, 3).padding(1)));
-  nn::BatchNorm2d norm = register_module("norm", nn::BatchNorm2d(8));
-  nn::Conv2d second = register_module("second", nn::Conv2d(nn::Conv2dOptions(8, 4, 3).stride(2)));
-  nn::Linear last = register_module("last", nn::Linear(36, 10));
-
-  static Tensors example() { return {torch::randn({4, 3, 14, 14}), torch::randint(10, {4}, torch::kLong)}; }
-  at::Tensor loss(const Tensors& in) {
-    at::Tensor x = torch::max_pool2d(torch::relu(norm(first(in[0]))), 2);
-    x = torch::gelu(second(x)).flatten(1);
-    return nn::functional::cross_entropy(last(x), in[1]);
-  }
-};
-
-struct Transformer : nn::Module {
-  static constexpr std::int64_t width = 16, heads = 2, tokens = 12;
-  nn::Embedding embedding = register_module("embedding", nn::Embedding(20, width));
-  nn::LayerNorm norm = register_module("norm", nn::LayerNorm(nn::LayerNormOptions({width})));
-  nn::Linear qkv = register_module("qkv", nn::Linear(width, 3 * width));
-  nn::Linear out = register_module("out", nn::Linear(width, width));
-  nn::Linear head = register_module("head", nn::Linear(nn::LinearOptions(width, 20).bias(false)));
-
-  static Tensors example() {
-    return {torch::randint(20, {3, tokens}, torch::kLong), torch::randint(20, {3, tokens}, torch::kLong)};
-  }
-  at::Tensor loss(const Tensors& in) {
-    at::Tensor x = embedding(in[0]);
-    const Tensors parts = qkv(norm(x)).split(width, -1);
-    const auto by_head = [&](const at::Tensor& part) {
-      return part.view({3, tokens, heads, width / heads}).transpose(1, 2);
-    };
-    const at::Tensor mixed =
-        torch::scaled_dot_product_attention(by_head(parts[0]), by_head(parts[1]), by_head(parts[2]), {}, 0.0, true);
-    x = x + out(mixed.transpose(1, 2).reshape({3, tokens, width}));
-    x = x * torch::sigmoid(x);
-    return nn::functional::cross_entropy(head(x).view({-1, 20}), in[1].view({-1}));
-  }
-};
-
-enum class Optimizer { sgd, momentum, adam };
-
-// One training step with a gradient average over the group, as data-parallel training does it.
 template <class Model>
-struct Trained {
-  std::shared_ptr<Model> model;
-  std::unique_ptr<torch::optim::Optimizer> optimizer;
-
-  Trained(std::shared_ptr<Model> made, Optimizer kind) : model(std::move(made)) {
-    const auto parameters = model->parameters();
-    if (kind == Optimizer::adam) {
-      optimizer = std::make_unique<torch::optim::Adam>(parameters, torch::optim::AdamOptions(0.01));
-    } else {
-      const double momentum = kind == Optimizer::momentum ? 0.9 : 0.0;
-      optimizer = std::make_unique<torch::optim::SGD>(parameters, torch::optim::SGDOptions(0.1).momentum(momentum));
-    }
-  }
-
-  Tensors step(const Tensors& in, bool average) {
-    optimizer->zero_grad();
-    const at::Tensor loss = model->loss(in);
-    loss.backward();
-    for (at::Tensor& parameter : model->parameters()) {
-      if (average) parameter.grad().copy_(all_reduce(parameter.grad() / 1, "sum", {0}));
-    }
-    optimizer->step();
-    return {loss.detach()};
-  }
-
-  Result<Capture> captured(const Tensors& in) {
-    return capture([this](const Tensors& inputs) { return step(inputs, true); }, in,
-                   {.parameters = named_tensors(*model)});
-  }
-
-  Tensors tensors() const {
-    Tensors all;
-    for (const auto& [name, tensor] : named_tensors(*model)) all.push_back(tensor);
-    return all;
-  }
-};
+Result<Capture> captured(Trained<Model>& trained, const Tensors& in) {
+  return capture([&](const Tensors& inputs) { return trained.step(inputs, 1); }, in,
+                 {.parameters = named_tensors(*trained.model)});
+}
 
 template <class Model>
 std::shared_ptr<Model> model_on_meta() {
@@ -145,7 +57,7 @@ void check_model(Optimizer kind, GradientSums sums = GradientSums::none) {
   Trained<Model> meta(model_on_meta<Model>(), kind);
   for (const at::Tensor& tensor : meta.tensors()) ASSERT_TRUE(tensor.is_meta());
 
-  const auto from_meta = meta.captured(on_meta(example));
+  const auto from_meta = captured(meta, on_meta(example));
   ASSERT_TRUE(from_meta) << from_meta.error().to_string();
   const Graph& graph = from_meta->graph;
   for (const Problem& problem : verify(graph)) ADD_FAILURE() << problem.to_string();
@@ -169,12 +81,12 @@ void check_model(Optimizer kind, GradientSums sums = GradientSums::none) {
     const Tensors to = other.tensors();
     for (std::size_t i = 0; i < to.size(); ++i) to[i].copy_(before[i]);
   }
-  const Tensors expected_loss = real.step(example, false);
+  const Tensors expected_loss = real.step(example, 0);
   expect_equal_bits(expected_loss, *loss);
   expect_equal_bits(real.tensors(),
                     Tensors(inputs.begin() + static_cast<std::ptrdiff_t>(example.size()), inputs.end()));
 
-  const auto from_real = other.captured(example);
+  const auto from_real = captured(other, example);
   ASSERT_TRUE(from_real) << from_real.error().to_string();
   if (sums == GradientSums::none) {
     EXPECT_EQ(Graph::first_difference(from_real->graph, graph), "");
@@ -191,10 +103,10 @@ TEST(Models, ATransformerWithAttentionAndLayerNorm) { check_model<Transformer>(O
 
 TEST(Models, NoGradientIsCloned) {
   Trained<Mlp> mlp(model_on_meta<Mlp>(), Optimizer::sgd);
-  const auto captured = mlp.captured(on_meta(Mlp::example()));
-  ASSERT_TRUE(captured) << captured.error().to_string();
-  EXPECT_EQ(print(captured->graph).find("aten.clone"), std::string::npos);
-  EXPECT_TRUE(captured->attributes.empty());
+  const auto graph = captured(mlp, on_meta(Mlp::example()));
+  ASSERT_TRUE(graph) << graph.error().to_string();
+  EXPECT_EQ(print(graph->graph).find("aten.clone"), std::string::npos);
+  EXPECT_TRUE(graph->attributes.empty());
 }
 
 }  // namespace

@@ -16,7 +16,7 @@ struct ResolvedGroup {
   std::optional<std::int32_t> place;         // of this rank; absent in a capture that was not told
   GroupHandle handle;                        // null in a capture
   std::optional<Communicator> communicator;  // absent where nothing is communicated: in a capture, and for meta tensors
-  std::source_location site;
+  CallSite site;
 };
 
 // In the capture that this thread is in, else in the current world. Throws CollectiveError, which begins with `op`.

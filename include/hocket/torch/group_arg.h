@@ -6,17 +6,17 @@
 
 #include <concepts>
 #include <initializer_list>
-#include <source_location>
 #include <string>
 #include <utility>
 
+#include "hocket/comm/call_site.h"
 #include "hocket/comm/group_ref.h"
 
 namespace hocket {
 
 class GroupArg {
  public:
-  using Site = std::source_location;
+  using Site = CallSite;
 
   template <std::convertible_to<GroupRef> Group>
   GroupArg(Group&& group, Site site = Site::current()) : ref_(std::forward<Group>(group)), site_(site) {}

@@ -1,0 +1,79 @@
+#include "hocket/torch/compile.h"
+
+#include "hocket/base/log.h"
+#include "hocket/torch/async_tensor.h"
+#include "torch/step_variant.h"
+
+namespace hocket {
+
+struct CompiledStep::State {
+  State(StepFunction its_step, StepOptions its_options, World its_world)
+      : step(std::move(its_step)), options(std::move(its_options)), world(std::move(its_world)) {}
+
+  Result<StepVariant*> variant_for(const std::vector<at::Tensor>& inputs);
+
+  StepFunction step;
+  StepOptions options;
+  World world;
+  std::vector<std::unique_ptr<StepVariant>> variants;  // the one that ran last is the last
+  std::string why;
+};
+
+Result<StepVariant*> CompiledStep::State::variant_for(const std::vector<at::Tensor>& inputs) {
+  HOCKET_TRY(InputTypes types, InputTypes::of(inputs));
+  for (auto one = variants.rbegin(); one != variants.rend(); ++one) {
+    if ((*one)->types != types) continue;
+    std::rotate(one.base() - 1, one.base(), variants.end());
+    return variants.back().get();
+  }
+  why = variants.empty() ? "it was never compiled before" : *types.difference_to(variants.back()->types);
+  log().info("compiling step {}: {}", options.name, why);
+  HOCKET_TRY(std::unique_ptr<StepVariant> made, StepVariant::create(step, inputs, std::move(types), world, options));
+  variants.push_back(std::move(made));
+  return variants.back().get();
+}
+
+std::vector<PassCall> default_step_passes() {
+  return {{"remove_dead_getitems", {}},
+          {"bucket_all_gather", {}},
+          {"bucket_reduce_scatter", {}},
+          {"fuse_ddp_with_concat", {}},
+          {"lower", {}},
+          {"reorder_communication_preserving_peak_memory", {}},
+          {"sink_waits_iterative", {}},
+          {"plan", {}}};
+}
+
+CompiledStep::CompiledStep(std::unique_ptr<State> state) : state_(std::move(state)) {}
+CompiledStep::CompiledStep(CompiledStep&&) noexcept = default;
+CompiledStep& CompiledStep::operator=(CompiledStep&&) noexcept = default;
+CompiledStep::~CompiledStep() = default;
+
+Result<std::vector<at::Tensor>> CompiledStep::run(const std::vector<at::Tensor>& inputs) {
+  HOCKET_TRY(StepVariant * variant, state_->variant_for(inputs));
+  return variant->run(inputs, state_->options.parameters);
+}
+
+std::vector<at::Tensor> CompiledStep::operator()(const std::vector<at::Tensor>& inputs) {
+  Result<std::vector<at::Tensor>> results = run(inputs);
+  if (!results) throw CollectiveError(results.error());
+  return std::move(*results);
+}
+
+const Graph& CompiledStep::graph() const { return state_->variants.back()->captured.graph; }
+const Compiled& CompiledStep::compiled() const { return state_->variants.back()->compiled; }
+const Executor& CompiledStep::executor() const { return state_->variants.back()->executor(); }
+std::size_t CompiledStep::compilations() const { return state_->variants.size(); }
+const std::string& CompiledStep::why_compiled() const { return state_->why; }
+
+Result<CompiledStep> compile(StepFunction step, const std::vector<at::Tensor>& example_inputs, StepOptions options) {
+  std::optional<World> world = options.world;
+  if (!world) {
+    HOCKET_TRY(world, World::current());
+  }
+  auto state = std::make_unique<CompiledStep::State>(std::move(step), std::move(options), *world);
+  HOCKET_CHECK(state->variant_for(example_inputs).map([](StepVariant*) {}));
+  return CompiledStep(std::move(state));
+}
+
+}  // namespace hocket

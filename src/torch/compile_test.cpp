@@ -1,0 +1,83 @@
+#include "hocket/torch/compile.h"
+
+#include <ATen/ATen.h>
+#include <gmock/gmock.h>
+#include <torch/csrc/autograd/autograd.h>
+
+#include <mutex>
+
+#include "hocket/torch/collectives.h"
+#include "support/torch_ranks.h"
+
+namespace hocket {
+namespace {
+
+using testing::HasSubstr;
+using Tensors = std::vector<at::Tensor>;
+
+// Two layers, trained by stochastic gradient descent; ranks average their gradients.
+struct TwoLayers {
+  explicit TwoLayers(std::int64_t seed) {
+    const at::Tensor numbers = at::arange(seed, seed + 6 * 16 + 16 * 3, at::kFloat).sin() * 0.3;
+    first = numbers.slice(0, 0, 6 * 16).view({6, 16}).clone().set_requires_grad(true);
+    second = numbers.slice(0, 6 * 16).view({16, 3}).clone().set_requires_grad(true);
+  }
+  std::vector<NamedTensor> named() const { return {{"first", first}, {"second", second}}; }
+
+  Tensors train(const Tensors& batch) const {
+    const at::Tensor hidden = at::gelu(at::mm(batch[0], first));
+    const at::Tensor loss = at::mse_loss(at::mm(hidden, second), batch[1]);
+    const Tensors gradients = torch::autograd::grad({loss}, {first, second});
+    const at::AutoGradMode no_grad(false);
+    const at::Tensor sum_first = all_reduce(gradients[0] / 2, "sum");
+    const at::Tensor sum_second = all_reduce(gradients[1] / 2, "sum");
+    first.sub_(sum_first, 0.1);
+    second.sub_(sum_second, 0.1);
+    return {loss};
+  }
+
+  at::Tensor first, second;
+};
+
+Tensors batch_of(int rank, int number, std::int64_t rows) {
+  const at::Tensor x = (at::arange(rows * 6, at::kFloat) + (rank * 100 + number * 7)).cos().view({rows, 6});
+  return {x, x.slice(1, 0, 3).square()};
+}
+
+TEST(CompiledStep, trains_like_the_function_bit_for_bit) {
+  on_ranks(2, [](int rank) {
+    const TwoLayers eager(1), compiled(1);
+    auto step = compile([&](const Tensors& batch) { return compiled.train(batch); }, batch_of(rank, 0, 8),
+                        {.parameters = compiled.named()});
+    ASSERT_TRUE(step) << step.error().to_string();
+    EXPECT_TRUE(at::equal(compiled.first, eager.first)) << "compiling has trained";
+    for (int number = 0; number < 5; ++number) {
+      const at::Tensor expected = eager.train(batch_of(rank, number, 8))[0];
+      const Tensors results = (*step)(batch_of(rank, number, 8));
+      ASSERT_EQ(results.size(), 1U);
+      EXPECT_TRUE(at::equal(results[0], expected)) << "loss of step " << number;
+    }
+    EXPECT_TRUE(at::equal(compiled.first, eager.first));
+    EXPECT_TRUE(at::equal(compiled.second, eager.second));
+    EXPECT_EQ(step->compilations(), 1U);
+    EXPECT_GT(step->executor().planned().count, 0);
+  });
+}
+
+TEST(CompiledStep, is_compiled_again_for_other_shapes_and_says_why) {
+  on_ranks(2, [](int rank) {
+    const TwoLayers eager(1), compiled(1);
+    auto step = compile([&](const Tensors& batch) { return compiled.train(batch); }, batch_of(rank, 0, 8),
+                        {.parameters = compiled.named()});
+    ASSERT_TRUE(step) << step.error().to_string();
+    for (const std::int64_t rows : {8, 5, 8, 5}) {
+      const at::Tensor expected = eager.train(batch_of(rank, 3, rows))[0];
+      EXPECT_TRUE(at::equal((*step)(batch_of(rank, 3, rows))[0], expected)) << rows << " rows";
+    }
+    EXPECT_EQ(step->compilations(), 2U);
+    EXPECT_EQ(step->why_compiled(), "input 0 is f32[5,6], compiled were f32[8,6]");
+  });
+}
+
+}  // namespace
+}  // namespace hocket

@@ -1,0 +1,52 @@
+// A step, compiled for inputs of one kind.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "hocket/torch/compile.h"
+#include "torch/aten_kernels.h"
+#include "torch/input_types.h"
+
+namespace hocket {
+
+class StepVariant {
+ public:
+  // Collective over the world.
+  static Result<std::unique_ptr<StepVariant>> create(const StepFunction& step, const std::vector<at::Tensor>& inputs,
+                                                     InputTypes types, const World& world, const StepOptions& options);
+  Result<std::vector<at::Tensor>> run(const std::vector<at::Tensor>& inputs,
+                                      const std::vector<NamedTensor>& parameters);
+
+  const InputTypes types;
+  const Capture captured;
+  const Compiled compiled;
+  const Executor& executor() const { return *executor_; }
+
+ private:
+  // A tensor that the caller has, and the buffer that stands for its memory.
+  struct Brought {
+    BufferId buffer;          // none(): nothing uses it
+    std::int64_t offset = 0;  // of the tensor in the buffer, in bytes
+    bool written = false;
+  };
+  struct ResultPlace {
+    OperandId operand;
+    std::optional<std::size_t> brought;  // it lies in the memory of this input
+  };
+
+  StepVariant(InputTypes its_types, Capture its_capture, Compiled its_compiled)
+      : types(std::move(its_types)), captured(std::move(its_capture)), compiled(std::move(its_compiled)) {}
+  Status prepare(const World& world, const StepOptions& options);
+  void find_brought();
+  void find_results();
+  std::vector<at::Tensor> results(const std::vector<at::Tensor>& brought);
+
+  AtenKernels kernels_;
+  std::unique_ptr<Executor> executor_;
+  std::vector<Brought> brought_;  // inputs, parameters, attributes
+  std::vector<ResultPlace> results_;
+  std::vector<InputMemory> memory_;
+};
+
+}  // namespace hocket
