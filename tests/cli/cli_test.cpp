@@ -197,8 +197,13 @@ TEST_F(Cli, TheDemoRunsThroughALinkToTheCommand) {
   fs::create_symlink(tool, folder_ / "linked");
   const Outcome outcome = run("./linked demo --json --out here");
   EXPECT_EQ(outcome.code, 0) << outcome.err;
-  EXPECT_EQ(nlohmann::json::parse(outcome.out).at("file"), "here/mlp_step.json.gz");
-  EXPECT_EQ(hocket("verify here/mlp_step.json.gz").code, 0);
+  const auto json = nlohmann::json::parse(outcome.out);
+  EXPECT_EQ(json.at("file"), "here/gpt_step.json.gz");
+  EXPECT_EQ(json.at("same_weights"), true);
+  EXPECT_EQ(json.at("eager").at("loss_last"), json.at("compiled").at("loss_last"));
+  EXPECT_LT(json.at("compiled").at("loss_last"), json.at("compiled").at("loss_first"));
+  EXPECT_LT(json.at("collectives_compiled"), json.at("collectives_captured"));
+  EXPECT_EQ(hocket("verify here/gpt_step.json.gz").code, 0);
 }
 
 TEST_F(Cli, TheDemoSaysWhatIsMissingWhereThereIsNoHocketTorch) {

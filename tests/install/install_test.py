@@ -39,7 +39,7 @@ def install(options, prefix):
     run(tool, "--help", **alone)
     if options.torch == "1":
         run(tool, "demo", "--out", "captured", **alone)
-        run(tool, "verify", "captured/mlp_step.json.gz", **alone)
+        run(tool, "verify", "captured/gpt_step.json.gz", **alone)
 
 
 def build_consumer(options, source, folder, *definitions):

@@ -23,7 +23,7 @@ constexpr const char* description =
 
 constexpr const char* examples =
     "Examples:\n"
-    "  hocket demo                               capture a training step and look at it\n"
+    "  hocket demo                               train a small model on two ranks, compiled and not\n"
     "  hocket verify step.json.gz                say everything that is wrong with a program\n"
     "  hocket stats step.json.gz                 what it holds, moves and needs\n"
     "  hocket convert step.json.gz step.hk       the same program as text\n"

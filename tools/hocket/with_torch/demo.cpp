@@ -1,68 +1,20 @@
 #include "demo.h"
 
-#include <torch/nn/functional/loss.h>
-#include <torch/nn/modules/linear.h>
-#include <torch/optim/sgd.h>
-
+#include <algorithm>
 #include <filesystem>
+#include <nlohmann/json.hpp>
 #include <system_error>
 
-#include "before_and_after.h"
+#include "comm/launch.h"
 #include "command.h"
-#include "hocket/compile/compile.h"
 #include "hocket/ir/file.h"
-#include "hocket/ir/json.h"
-#include "hocket/ir/stats.h"
-#include "hocket/ir/text.h"
-#include "hocket/ir/verify.h"
-#include "hocket/torch/capture.h"
-#include "hocket/torch/collectives.h"
+#include "with_torch/demo_training.h"
 
 namespace hocket::tool {
 
 namespace {
 
-namespace nn = torch::nn;
-
-constexpr int ranks = 4;
-constexpr std::int64_t batch = 32, features = 256, hidden = 512, classes = 10;
-constexpr double learning_rate = 0.1;
-constexpr std::string_view passes =
-    "fuse_ddp_with_coalesced,reorder_communication_preserving_peak_memory,sink_waits_iterative";
-
-struct Mlp : nn::Module {
-  nn::Linear first = register_module("first", nn::Linear(features, hidden));
-  nn::Linear second = register_module("second", nn::Linear(hidden, hidden));
-  nn::Linear last = register_module("last", nn::Linear(hidden, classes));
-
-  at::Tensor forward(const at::Tensor& x) { return last(torch::relu(second(torch::relu(first(x))))); }
-};
-
-// One step of data-parallel training as a user writes it: each gradient is averaged over the ranks when the backward
-// has it, then the optimizer changes the weights.
-Result<Capture> capture_training_step() {
-  const OnMeta without_data;
-  Mlp model;
-  for (at::Tensor& parameter : model.parameters()) {
-    parameter.register_hook(
-        [&](const at::Tensor& gradient) { return gradient.copy_(all_reduce(gradient / ranks, "sum", "dp")); });
-  }
-  torch::optim::SGD optimizer(model.parameters(), learning_rate);
-  const auto step = [&](const std::vector<at::Tensor>& inputs) {
-    const at::Tensor loss = nn::functional::cross_entropy(model.forward(inputs[0]), inputs[1]);
-    loss.backward();
-    optimizer.step();
-    return std::vector<at::Tensor>{loss};
-  };
-  CaptureOptions options;
-  options.name = "mlp_step";
-  options.input_names = {"x", "label"};
-  options.parameters = named_tensors(model);
-  options.groups = {{"dp", {0, 1, 2, 3}}};
-  options.world_size = ranks;
-  options.rank = 0;
-  return capture(step, {torch::empty({batch, features}), torch::empty({batch}, torch::kLong)}, options);
-}
+constexpr int ranks = 2;
 
 // The file's path, in a folder that is there afterwards.
 Result<std::string> make_path(const DemoOptions& options) {
@@ -71,16 +23,7 @@ Result<std::string> make_path(const DemoOptions& options) {
   if (folder.empty()) folder = std::filesystem::is_directory("build", error) ? "build/demo" : ".";
   std::filesystem::create_directories(folder, error);
   if (error) return fail(ErrorKind::system, "cannot make the folder {}: {}", folder.string(), error.message());
-  return (folder / "mlp_step.json.gz").lexically_normal().string();
-}
-
-// Without problems: with any, the demo ends before it gets here.
-std::string as_json(const Graph& graph, const std::string& path) {
-  std::string json = "{\"file\":";
-  append_json_string(json, path);
-  json += ",\"problems\":[],\"stats\":" + stats_json(stats_of(graph)) + ",\"text\":";
-  append_json_string(json, print(graph));
-  return json + "}\n";
+  return (folder / "gpt_step.json.gz").lexically_normal().string();
 }
 
 // How the user of a build tree calls the command; elsewhere it is on the search path.
@@ -89,43 +32,94 @@ std::string command() {
   return std::filesystem::exists("build/hocket", error) ? "build/hocket" : "hocket";
 }
 
-// The step as it would run on eight H100s: the gradients in buckets, every collective early and every wait late.
-Result<Compiled> compile_step(const Graph& graph) {
-  CompileOptions options;
-  HOCKET_TRY(options.cost.machine, find_machine("h100x8"));
-  HOCKET_TRY(options.passes, parse_passes(passes));
-  return compile(graph, options);
+Nanoseconds median(std::vector<Nanoseconds> times) {
+  std::nth_element(times.begin(), times.begin() + static_cast<std::ptrdiff_t>(times.size() / 2), times.end());
+  return times[times.size() / 2];
 }
 
-std::string as_text(const Graph& graph, const Compiled& compiled, const std::string& path) {
-  return fmt::format(
-      "One training step of a small MLP, captured through libtorch on rank 0 of {}: forward, backward with an\n"
-      "all_reduce for each gradient, SGD. Its tensors have shapes and no data: nothing was computed or sent.\n\n"
-      "{}\n"
-      "verified: 0 problems\n\n"
-      "{}\n"
-      "compiled for h100x8 by {}:\n"
-      "{}\n"
-      "written to {}\n"
-      "Try next:  {} opt {} --stats\n",
-      ranks, print(graph), summary(stats_of(graph)), passes, before_and_after(compiled.before, compiled.after), path,
-      command(), path);
+// Also those that the program carries out at once.
+std::size_t collectives_of(const Program& program) {
+  std::size_t count = 0;
+  for (std::size_t i = 0; i < program.size(); ++i) count += program.collective(StepId(i)) != nullptr ? 1 : 0;
+  return count;
+}
+
+nlohmann::ordered_json as_json(const Training& training) {
+  return {{"loss_first", training.losses.front()},
+          {"loss_last", training.losses.back()},
+          {"step_ms", median(training.steps).ms()},
+          {"exposed_ms", median(training.exposed).ms()}};
+}
+
+std::string as_json(const DemoResult& result, const std::string& path) {
+  const nlohmann::ordered_json json = {{"file", path},
+                                       {"ranks", ranks},
+                                       {"parameters", result.parameters},
+                                       {"steps", result.eager.losses.size()},
+                                       {"same_weights", result.same_weights},
+                                       {"eager", as_json(result.eager)},
+                                       {"compiled", as_json(result.compiled)},
+                                       {"collectives_captured", result.step.before.collectives},
+                                       {"collectives_compiled", collectives_of(*result.step.program())},
+                                       {"planned_bytes", result.planned.count},
+                                       {"compile_ms", result.step.total_ms}};
+  return json.dump(2) + "\n";
+}
+
+std::string as_text(const DemoResult& result, const std::string& path) {
+  const auto row = [](std::string_view what, const std::string& eager, const std::string& compiled) {
+    return fmt::format("  {:<34} {:>12} {:>12}\n", what, eager, compiled);
+  };
+  const auto time = [](const std::vector<Nanoseconds>& times) { return to_string(median(times)); };
+  const auto loss = [](double value) { return fmt::format("{:.6f}", value); };
+  const Training& eager = result.eager;
+  const Training& compiled = result.compiled;
+  std::string text = fmt::format(
+      "Two ranks train a GPT of {:.2f} million parameters on a text, {} steps: as libtorch runs it, with an all_reduce "
+      "for each\n"
+      "gradient, and compiled by hocket. They take turns, and each rank has one thread.\n\n",
+      static_cast<double>(result.parameters) / 1e6, eager.losses.size());
+  text += row("", "eager", "compiled");
+  text += row("loss of the first step", loss(eager.losses.front()), loss(compiled.losses.front()));
+  text += row("loss of the last step", loss(eager.losses.back()), loss(compiled.losses.back()));
+  text += row("time of a step, median", time(eager.steps), time(compiled.steps));
+  text += row("of it exposed communication", time(eager.exposed), time(compiled.exposed));
+  text += row("collectives", fmt::format("{}", result.step.before.collectives),
+              fmt::format("{}", collectives_of(*result.step.program())));
+  text += row("memory of values in a step", to_string(result.step.before.peak), to_string(result.planned));
+  text += fmt::format("\nweights after {} steps: {}\n", eager.losses.size(),
+                      result.same_weights ? "the same, to the last bit" : "DIFFERENT");
+  text += fmt::format("captured {} nodes, compiled in {:.0f} ms\n", result.graph.size(), result.step.total_ms);
+  return text + fmt::format("the captured step: {}\nTry next:  {} opt {} --stats\n", path, command(), path);
+}
+
+// Rank 0 speaks.
+Result<int> be_rank(const DemoOptions& options) {
+  HOCKET_TRY(const World world, World::join());
+  HOCKET_TRY(const DemoResult result, train_demo(world));
+  if (world.rank() != 0) return result.same_weights ? ok : problem;
+  HOCKET_TRY(const std::string path, make_path(options));
+  HOCKET_CHECK(write_graph(result.graph, path));
+  say(options.json ? as_json(result, path) : as_text(result, path));
+  return result.same_weights ? ok : problem;
+}
+
+Result<int> start_ranks(const DemoOptions& options) {
+  LaunchOptions how;
+  how.ranks = ranks;
+  how.command = {std::filesystem::read_symlink("/proc/self/exe").string(), "demo", "--as-rank"};
+  if (options.json) how.command.emplace_back("--json");
+  if (!options.folder.empty()) how.command.insert(how.command.end(), {"--out", options.folder});
+  how.environment = inherited_environment();
+  how.prefix = false;
+  return launch(how);
 }
 
 }  // namespace
 
 int run_demo(const DemoOptions& options) {
-  const Result<Capture> captured = capture_training_step();
-  if (!captured) return complain(captured.error());
-  const Graph& graph = captured->graph;
-  if (const auto problems = verify(graph); !problems.empty()) return complain(to_error(problems, "the captured graph"));
-  const Result<std::string> path = make_path(options);
-  if (!path) return complain(path.error());
-  if (const Status written = write_graph(graph, *path); !written) return complain(written.error());
-  const Result<Compiled> compiled = compile_step(graph);
-  if (!compiled) return complain(compiled.error());
-  say(options.json ? as_json(graph, *path) : as_text(graph, *compiled, *path));
-  return ok;
+  const Result<int> code = options.as_rank ? be_rank(options) : start_ranks(options);
+  return code ? *code : complain(code.error());
 }
 
 }  // namespace hocket::tool
