@@ -59,8 +59,26 @@ if(HOCKET_MPICH)
   endif()
 endif()
 
+# A program of the tests that calls MPI itself: HOCKET_TEST_PROGRAMS/own_mpi_NAME.
+function(hocket_own_mpi name includes libraries)
+  set(program own_mpi_${name})
+  add_executable(${program} "${PROJECT_SOURCE_DIR}/tests/hosts/mpi/own_mpi.cpp")
+  hocket_own_code(${program})
+  target_include_directories(${program} SYSTEM PRIVATE ${includes})
+  target_compile_definitions(${program} PRIVATE OMPI_SKIP_MPICXX MPICH_SKIP_MPICXX)
+  target_link_libraries(${program} PRIVATE hocket_core ${libraries})
+  set_target_properties(${program} PROPERTIES RUNTIME_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/tests/hosts")
+  add_dependencies(hosts_test ${program})
+endfunction()
+
 if(TARGET hosts_test)
   target_compile_definitions(hosts_test PRIVATE HOCKET_MPI_FOLDER="${mpi_folder}")
+  if(OPEN_MPI_LIBRARIES)
+    hocket_own_mpi(open_mpi "${OPEN_MPI_INCLUDES}" "${OPEN_MPI_LIBRARIES}")
+  endif()
+  if(MPICH_LIBRARIES)
+    hocket_own_mpi(mpich "${MPICH_INCLUDES}" "${MPICH_LIBRARIES}")
+  endif()
 endif()
 
 # `./hk bench hosts`: its ranks are a program of their own, which calls Open MPI itself, too.

@@ -77,6 +77,7 @@ Env Env::read() {
   if (const char* columns = std::getenv("COLUMNS"); columns != nullptr) env.columns = columns_from(columns);
   env.path = text_of("PATH");
   env.launch = read_launch();
+  env.mpi = text_of("HOCKET_MPI");
   env.flight = text_of("HOCKET_FLIGHT");
   env.cache = read_cache();
   return env;

@@ -111,6 +111,13 @@ TEST(Env, reads_each_variable_of_a_launcher) {
   }
 }
 
+TEST(Env, reads_how_mpi_is_called) {
+  const ScopedVariable way("HOCKET_MPI", "one_thread");
+  EXPECT_EQ(Env::read().mpi, "one_thread");
+  const ScopedVariable absent("HOCKET_MPI", nullptr);
+  EXPECT_EQ(Env::read().mpi, "");
+}
+
 TEST(Env, reads_the_folder_of_flight_reports) {
   const ScopedVariable folder("HOCKET_FLIGHT", "reports");
   EXPECT_EQ(Env::read().flight, "reports");

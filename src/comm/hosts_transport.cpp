@@ -1,9 +1,17 @@
 #include "comm/hosts_transport.h"
 
+#include <cstring>
+
 #include "comm/hosts_copying.h"
 #include "comm/hosts_small.h"
 
 namespace hocket {
+
+namespace {
+
+constexpr std::int64_t no_place = -1;
+
+}  // namespace
 
 HostsTransport::HostsTransport(std::shared_ptr<Channel> channel, std::unique_ptr<Transport> local, HostsLayout layout,
                                HostsOptions options, std::shared_ptr<WireWatch> watch, const Digest& name)
@@ -70,9 +78,39 @@ Status HostsTransport::run_greeted(const GroupCall& call) {
   return fail(ErrorKind::internal, "{} is no collective between hosts", call.to_string());
 }
 
+// Hosts place what is allocated and released in the same order at the same offsets. One whose ranks have released something
+// else would not, and one may be out of memory.
+Status HostsTransport::compare_offsets(const GroupCall& call, std::int64_t own) {
+  std::vector<std::byte> bytes(sizeof own);
+  std::memcpy(bytes.data(), &own, sizeof own);
+  HOCKET_CHECK(greeting_.greet(call, bytes));
+  std::int64_t first = 0;
+  std::memcpy(&first, greeting_.input_of(0), sizeof first);
+  for (std::int32_t place = 0; place < layout_.size(); ++place) {
+    std::int64_t theirs = 0;
+    std::memcpy(&theirs, greeting_.input_of(place), sizeof theirs);
+    const std::int32_t rank = context_.rank_of(place);
+    if (theirs == no_place) return fail(ErrorKind::system, "rank {} has no memory for {}", rank, call.to_string());
+    if (theirs == first) continue;
+    return fail(ErrorKind::peer,
+                "{} is at offset {} on rank {}, but at {} on rank {}: ranks must let go of the same symmetric buffers "
+                "before each allocation",
+                call.to_string(), first, context_.rank_of(0), theirs, rank);
+  }
+  return {};
+}
+
 Result<SymmetricPlace> HostsTransport::allocate_now(const GroupCall& call) {
   HOCKET_CHECK(greeting_.greet(call, {}));
-  HOCKET_TRY(const SymmetricPlace own, local_->allocate(call));
+  const Result<SymmetricPlace> taken = local_->allocate(call);
+  if (!taken && taken.error().kind == ErrorKind::peer) return taken;
+  Status same = compare_offsets(call, taken ? taken->offset : no_place);
+  if (!taken) return taken;
+  if (!same) {
+    local_->release(taken->offset);
+    return fail(std::move(same).error());
+  }
+  const SymmetricPlace& own = *taken;
   SymmetricPlace place{own.offset, std::vector<std::byte*>(static_cast<std::size_t>(layout_.size()), nullptr)};
   for (std::size_t i = 0; i < own.parts.size(); ++i) {
     place.parts[static_cast<std::size_t>(layout_.locals()[i])] = own.parts[i];

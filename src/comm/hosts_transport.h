@@ -25,7 +25,7 @@ class HostsTransport final : public Transport {
 
   std::string_view name() const override { return name_; }
   Status run(const GroupCall& call) override;
-  // Each host has an offset of its own.
+  // The same offset on all hosts.
   Result<SymmetricPlace> allocate(const GroupCall& call) override;
   void release(std::int64_t offset) override { local_->release(offset); }
   void fail_all(const Error& error) override { alarm_->raise(error); }
@@ -35,6 +35,7 @@ class HostsTransport final : public Transport {
   Status run_now(const GroupCall& call);
   Status run_greeted(const GroupCall& call);
   Result<SymmetricPlace> allocate_now(const GroupCall& call);
+  Status compare_offsets(const GroupCall& call, std::int64_t own);
   // Lets all ranks of the group know of a failure.
   void spread(const Error& error);
 

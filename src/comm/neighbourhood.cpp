@@ -3,6 +3,7 @@
 #include <numeric>
 
 #include "comm/rendezvous.h"
+#include "hocket/base/env.h"
 
 namespace hocket {
 
@@ -36,9 +37,18 @@ Result<MeetingPlace> agree_on_place(Wire& wire, const Ranks& here, Deadline dead
   return from_variable(all[static_cast<std::size_t>(here.front())]);
 }
 
+Result<WireOptions> wire_options() {
+  WireOptions options;
+  const std::string& mpi = Env::get().mpi;
+  options.one_thread = mpi == "one_thread";
+  if (mpi.empty() || options.one_thread) return options;
+  return fail(ErrorKind::usage, "HOCKET_MPI is \"{}\", expected one_thread or nothing", mpi);
+}
+
 Result<Neighbourhood> meet_on_hosts(const LaunchInfo& launch, Deadline deadline) {
   Neighbourhood all;
-  HOCKET_TRY(all.wire, open_wire(launch, {}, deadline));
+  HOCKET_TRY(const WireOptions options, wire_options());
+  HOCKET_TRY(all.wire, open_wire(launch, options, deadline));
   Ranks here;
   std::int32_t index = 0;
   std::vector<std::int32_t> counts(static_cast<std::size_t>(launch.world_size));

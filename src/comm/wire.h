@@ -69,7 +69,7 @@ class Wire {
 
 struct WireOptions {
   std::string folder;       // where the plugins are; empty: beside hocket's library or program
-  bool one_thread = false;  // for tests: as if MPI could not be called from several threads
+  bool one_thread = false;  // as if MPI could not be called from several threads
 };
 
 // Collective over all ranks of the program. The library is that of the launcher: Open MPI's mpirun, MPICH's mpiexec. MPI is

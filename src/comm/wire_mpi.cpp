@@ -27,11 +27,11 @@ Status MpiLibrary::choose_thread(bool one_thread) {
     direct_ = !one_thread;
     return {};
   }
-  if (started_.by_program != 0 && started_.threads == hocket_mpi_main_thread) {
+  if (started_.by_program != 0) {
     return fail(
         ErrorKind::usage,
-        "the program has initialised MPI for its main thread alone, and hocket communicates from threads of its "
-        "own: call MPI_Init_thread with MPI_THREAD_MULTIPLE, or join the world before and leave MPI to hocket");
+        "the program has initialised MPI for one thread at a time, and hocket communicates from threads of its own, "
+        "at any time: call MPI_Init_thread with MPI_THREAD_MULTIPLE, or join the world before and leave MPI to hocket");
   }
   log().info("{} allows no calls from several threads: one thread makes them all", name());
   return {};

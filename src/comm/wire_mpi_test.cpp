@@ -222,13 +222,15 @@ TEST_F(MpiWireOfOne, calls_from_one_thread_where_the_library_allows_no_more) {
   }
 }
 
-TEST_F(MpiWireOfOne, refuses_an_mpi_that_only_the_program_s_main_thread_may_call) {
-  FakeMpi::now().started.threads = hocket_mpi_main_thread;
-  FakeMpi::now().started.by_program = 1;
-  const auto wire = open();
-  ASSERT_FALSE(wire);
-  EXPECT_EQ(wire.error().kind, ErrorKind::usage);
-  EXPECT_THAT(wire.error().message, HasSubstr("call MPI_Init_thread with MPI_THREAD_MULTIPLE"));
+TEST_F(MpiWireOfOne, refuses_an_mpi_of_the_program_s_that_only_one_thread_may_call) {
+  for (const auto threads : {hocket_mpi_main_thread, hocket_mpi_one_at_a_time}) {
+    FakeMpi::now().started.threads = threads;
+    FakeMpi::now().started.by_program = 1;
+    const auto wire = open();
+    ASSERT_FALSE(wire);
+    EXPECT_EQ(wire.error().kind, ErrorKind::usage);
+    EXPECT_THAT(wire.error().message, HasSubstr("call MPI_Init_thread with MPI_THREAD_MULTIPLE"));
+  }
 }
 
 }  // namespace

@@ -61,6 +61,8 @@ struct Env {
 
   // HOCKET_FLIGHT: a folder; the first failure of a group leaves a report of its last calls there. Empty: no report.
   std::string flight;
+  // HOCKET_MPI: one_thread makes all calls of MPI from one thread, as where the library allows no more. Empty: from any.
+  std::string mpi;
   // Where hocket keeps what it has measured of this machine: HOCKET_CACHE, else XDG_CACHE_HOME/hocket, else
   // HOME/.cache/hocket. Empty if none of them is set.
   std::string cache;
