@@ -35,7 +35,7 @@ class MpiLibrary {
     return error == 0 ? Status{} : failure(what, error);
   }
   // A peer does not answer any more: MPI can't be finalised, since that waits for all.
-  void give_up() { broken_ = true; }
+  void give_up();
 
  private:
   explicit MpiLibrary(const HocketMpiTable& table) : table_(table) {}
