@@ -369,9 +369,10 @@ void add_c10d(OpTable& table) {
       Alias::either;  // PyTorch receives into the argument and returns it, but captures show a fresh result
   receive.effects.mutates = 1;
   add_rows(table, space, {"irecv"}, with_side_effect(receive));
-  // What is received is written to its tensor in the list, which is also the result.
-  add_rows(table, space, {"batch_p2p_ops"},
-           listed(with_side_effect(to_argument(communicates(CollectiveKind::p2p, batch_p2p, 4), 3))));
+  // What is received is written to its tensor in the list, which is also the result; what a send gives is fresh.
+  OpSpec batch = to_argument(communicates(CollectiveKind::p2p, batch_p2p, 4), 3);
+  batch.effects.alias = Alias::either;
+  add_rows(table, space, {"batch_p2p_ops"}, listed(with_side_effect(batch)));
 
   OpSpec wait = view(unchanged);
   wait.effects.waits = true;

@@ -152,23 +152,23 @@ void Recorder::run_collective(const c10::FunctionSchema& schema, Args args, cons
   const c10::impl::ExcludeDispatchKeyGuard not_captured(c10::DispatchKey::Fake);
   const at::AutoDispatchBelowADInplaceOrView below_autograd;
   const c10::Argument& result = schema.returns().at(0);
-  if (schema.name() == "_c10d_functional::wait_tensor") {
-    stack.push_back(args[0]);
-    return;
-  }
-  if (result.alias_info() != nullptr) {  // in place, or into `out`
-    const auto out = schema.argumentIndexWithName("out");
-    stack.push_back(args[out ? static_cast<std::size_t>(*out) : 0]);
+  if (const auto returned = returned_argument(schema)) {
+    stack.push_back(args[*returned]);
     return;
   }
   const Result<Outputs> types = recording_.infer(record.record.op, record.record.args, record.record.keywords);
   if (!types) give_up(schema, types.error());
   std::vector<at::Tensor> inputs;
-  for_each_tensor(args[0], [&](const at::Tensor& input) { inputs.push_back(input); });
+  const bool is_batch = schema.name() == "_c10d_functional::batch_p2p_ops";
+  for_each_tensor(args[is_batch ? 3 : 0], [&](const at::Tensor& input) { inputs.push_back(input); });
   if (inputs.size() != types->size())
     give_up(schema, {ErrorKind::internal, "one result for each input was expected", {}});
   std::vector<at::Tensor> results;
   for (std::size_t i = 0; i < inputs.size(); ++i) {
+    if (is_batch && args[0].toListRef()[i].toStringRef() == "irecv") {
+      results.push_back(inputs[i]);
+      continue;
+    }
     at::Tensor memory = make_tensor((*types)[i], inputs[i].device());
     results.push_back(inputs[i].is_meta() ? memory : stand_in(inputs[i], memory));
   }
@@ -254,7 +254,9 @@ Status Recorder::end(const c10::FunctionSchema& schema, Args args, CallRecord ca
     only_views = only_views && base != call.tensors.end();
     if (base != call.tensors.end() && !view_of.valid()) view_of = base->second;
   }
-  if (!is_collective(schema)) {
+  if (is_collective(schema) && !schema.returns()[0].alias_info()) {
+    if (view_of.valid()) record.view_of = view_of;  // of a batch of messages, the first that is received
+  } else if (!is_collective(schema)) {
     record.view_of = view_of;
     record.only_if_used = record.mutates->empty() && !tensors.empty() && (only_views || uninitialised);
   }

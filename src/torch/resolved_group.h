@@ -1,9 +1,12 @@
 // The group of one call of a collective on tensors.
 #pragma once
 
+#include <ATen/core/Tensor.h>
+
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "hocket/comm/communicator.h"
 #include "hocket/torch/group_arg.h"
@@ -21,5 +24,8 @@ struct ResolvedGroup {
 
 // In the capture that this thread is in, else in the current world. Throws CollectiveError, which begins with `op`.
 ResolvedGroup resolve_group(const char* op, const GroupArg& group, bool communicates);
+
+// Throws if they can't be communicated. Are they to be, or are only shapes wanted, on meta and in a capture?
+bool check_tensors(const char* op, const std::vector<at::Tensor>& tensors);
 
 }  // namespace hocket

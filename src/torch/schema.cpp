@@ -22,6 +22,11 @@ constexpr Untold untold_writes[] = {
     {"aten::cudnn_batch_norm", {3, 4}, 5},
     {"aten::miopen_batch_norm", {3, 4}, 5},
     {"aten::batch_norm_update_stats", {1, 2}, -1},
+    // what is received, and the buffer that the input is copied to
+    {"_c10d_functional::irecv", {0, 0}, -1},
+    {"_c10d_functional::batch_p2p_ops", {3, 3}, -1},
+    {"symm_mem::one_shot_all_reduce_copy", {0, 0}, -1},
+    {"symm_mem::one_shot_all_reduce_copy_out", {0, 0}, -1},
 };
 
 constexpr std::string_view uninitialised_results[] = {
@@ -110,7 +115,21 @@ bool changes_layout_only(const c10::OperatorHandle& op) {
   return op.hasTag(at::Tag::inplace_view) && !op.schema().name().starts_with("aten::resize_");
 }
 
-bool is_collective(const c10::FunctionSchema& schema) { return schema.name().starts_with("_c10d_functional::"); }
+bool is_collective(const c10::FunctionSchema& schema) {
+  return schema.name().starts_with("_c10d_functional::") || schema.name().starts_with("symm_mem::") ||
+         schema.name() == "_dtensor::shard_dim_alltoall";
+}
+
+std::optional<std::size_t> returned_argument(const c10::FunctionSchema& schema) {
+  if (schema.name() == "_c10d_functional::wait_tensor" || schema.name() == "_c10d_functional::irecv") return 0;
+  const c10::AliasInfo* result = schema.returns().at(0).alias_info();
+  if (result == nullptr) return std::nullopt;
+  for (std::size_t i = 0; i < schema.arguments().size(); ++i) {
+    const c10::AliasInfo* alias = schema.arguments()[i].alias_info();
+    if (alias != nullptr && alias->beforeSets() == result->beforeSets()) return i;
+  }
+  return std::nullopt;
+}
 
 bool is_tensor_list(const c10::TypePtr& type) {
   if (type->kind() == c10::TypeKind::OptionalType)

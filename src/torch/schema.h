@@ -3,6 +3,7 @@
 
 #include <ATen/core/dispatch/Dispatcher.h>
 
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -39,6 +40,9 @@ bool changes_layout_only(const c10::OperatorHandle& op);
 
 // One of the collectives, which captures don't carry out.
 bool is_collective(const c10::FunctionSchema& schema);
+
+// The argument that a collective returns, changed or waited for; nothing if its result is fresh.
+std::optional<std::size_t> returned_argument(const c10::FunctionSchema& schema);
 
 bool is_tensor_list(const c10::TypePtr& type);
 bool is_tensor(const c10::TypePtr& type);

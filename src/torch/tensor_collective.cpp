@@ -114,6 +114,7 @@ void gather_along(const TensorCollective& collective, Started& started) {
 }  // namespace
 
 const char* TensorCollective::name() const {
+  if (called != nullptr) return called;
   const auto& row = coalesced ? coalesced_names[static_cast<std::size_t>(form)] : names[static_cast<std::size_t>(form)];
   return row[static_cast<std::size_t>(kind)];
 }
@@ -122,26 +123,6 @@ AsyncTensors Started::all() const {
   AsyncTensors tensors;
   for (const at::Tensor& result : results) tensors.emplace_back(result, communication);
   return tensors;
-}
-
-bool check_tensors(const char* op, const Tensors& tensors) {
-  for (const at::Tensor& tensor : tensors) {
-    if (!tensor.defined()) fail_call(op, "an undefined tensor was given");
-    if (tensor.layout() != at::kStrided) {
-      fail_call(op, "a tensor of layout {} can't be communicated; make it dense", c10::str(tensor.layout()));
-    }
-    if (!tensor.is_cpu() && !tensor.is_meta()) {
-      fail_call(op, "a tensor on {}: hocket communicates tensors on the CPU; move it with tensor.cpu()",
-                tensor.device().str());
-    }
-    if (tensor.device() != tensors[0].device()) {
-      fail_call(op, "tensors on {} and {} in one call", tensors[0].device().str(), tensor.device().str());
-    }
-    if (!dtype_of(tensor.scalar_type())) {
-      fail_call(op, "a tensor of dtype {} can't be communicated", c10::toString(tensor.scalar_type()));
-    }
-  }
-  return !tensors.empty() && tensors[0].is_cpu() && current_recorder() == nullptr;
 }
 
 std::vector<std::int64_t> sizes_of_result(const TensorCollective& collective, const at::Tensor& input) {

@@ -27,7 +27,8 @@ struct TensorCollective {
   bool has_splits = false;      // of an all_to_all; rows of dim 0
   Splits output_splits = {};
   Splits input_splits = {};
-  std::int32_t source = 0;  // of a broadcast
+  std::int32_t source = 0;       // of a broadcast
+  const char* called = nullptr;  // where it isn't the operator's name
   CollectiveAlgorithm algorithm = CollectiveAlgorithm::automatic;
   bool blocking = false;
 
@@ -44,10 +45,6 @@ struct Started {
   AsyncTensor one() const { return {results.at(0), communication}; }
   AsyncTensors all() const;
 };
-
-// Are they something that can be communicated at all? Throws if not. Also says whether it is communicated, or only the shapes are
-// wanted.
-bool check_tensors(const char* op, const Tensors& tensors);
 
 // The group's size and the inputs decide the sizes of the result.
 std::vector<std::int64_t> sizes_of_result(const TensorCollective& collective, const at::Tensor& input);

@@ -3,6 +3,7 @@
 //   on_ranks(2, [](int rank) { EXPECT_EQ(all_reduce(at::ones({3}), "sum").item<float>(), …); });
 #pragma once
 
+#include <ATen/Parallel.h>
 #include <ATen/core/Tensor.h>
 #include <gtest/gtest.h>
 
@@ -49,6 +50,7 @@ inline void on_ranks(int count, const std::function<void(int)>& body) {
 inline std::vector<RankOutcome> on_processes(int count, const std::function<std::string(World&)>& body) {
   const MeetingPlace place = MeetingPlace::random().value();
   return run_ranks(count, [&](int rank) -> std::string {
+    at::set_num_threads(1);  // the parent's threads did not come along
     setenv("HOCKET_RANK", std::to_string(rank).c_str(), 1);
     setenv("HOCKET_WORLD_SIZE", std::to_string(count).c_str(), 1);
     setenv("HOCKET_MEETING", to_variable(place).c_str(), 1);
