@@ -24,16 +24,20 @@ std::int64_t segment_size(Sharing sharing, std::int32_t ranks) {
 
 using SharedMapping = std::shared_ptr<const Mapping>;
 
-// Where a thread finds the mapping of another one.
-std::string bytes_of(const SharedMapping* mapping) {
-  return std::string(reinterpret_cast<const char*>(&mapping), sizeof mapping);
+// What a thread tells the others.
+struct WhereItIs {
+  const SharedMapping* mapping = nullptr;
+};
+
+std::string bytes_of(const WhereItIs& where) {
+  return std::string(reinterpret_cast<const char*>(&where), sizeof where);
 }
 
 Result<SharedMapping> mapping_of(const Packet& packet, Sharing sharing, std::int64_t size) {
   if (sharing == Sharing::threads) {
-    const SharedMapping* theirs = nullptr;
+    WhereItIs theirs;
     std::memcpy(&theirs, packet.bytes.data(), sizeof theirs);
-    return *theirs;
+    return *theirs.mapping;
   }
   if (packet.descriptors.size() != 1) {
     return fail(ErrorKind::peer, "a rank of this host sent {} descriptors, expected that of its memory",
@@ -53,7 +57,7 @@ Result<HostMemory> HostMemory::create(HostLink& link, Sharing sharing, Deadline 
   HOCKET_TRY(memory.segment_, make_segment(size));
   HOCKET_TRY(Mapping mapped, Mapping::map(memory.segment_, size));
   const SharedMapping mine = std::make_shared<const Mapping>(std::move(mapped));
-  HOCKET_TRY(const std::vector<Packet> all, link.exchange(bytes_of(&mine), {memory.segment_.number()}, deadline));
+  HOCKET_TRY(const std::vector<Packet> all, link.exchange(bytes_of({&mine}), {memory.segment_.number()}, deadline));
   Status status;
   for (std::int32_t index = 0; index < link.size() && status; ++index) {
     Result<SharedMapping> theirs = mine;
