@@ -1,0 +1,220 @@
+#include "hocket/torch/data_parallel.h"
+
+#include <ATen/ATen.h>
+#include <c10/util/strides.h>
+#include <torch/csrc/autograd/engine.h>
+#include <torch/csrc/autograd/utils/lambda_post_hook.h>
+#include <torch/csrc/autograd/variable.h>
+
+#include <algorithm>
+
+#include "hocket/comm/world.h"
+#include "hocket/torch/collectives.h"
+#include "hocket/torch/symmetric_tensor.h"
+#include "torch/check.h"
+#include "torch/dispatch.h"
+
+namespace hocket {
+
+namespace {
+
+using torch::autograd::variable_list;
+
+// Gradients that are averaged together. All ranks make the same buckets, since they have the same parameters.
+struct Bucket {
+  std::vector<std::size_t> parameters;
+  at::Tensor memory;
+  std::vector<at::Tensor> gradients;  // of the parameters, on this memory
+  std::size_t ready = 0;
+  AsyncTensor communication;
+};
+
+}  // namespace
+
+// The backward runs in the thread that called it, hook after hook: one backward at a time.
+struct GradientAverager::State : std::enable_shared_from_this<State> {
+  State(std::vector<at::Tensor> its_parameters, const DataParallelOptions& its_options);
+  void make_buckets();
+  void close(Bucket bucket);
+  void listen();
+  void gradient_is_there(std::size_t parameter);
+  void average_in_capture(const at::Tensor& parameter) const;
+  void begin_backward();
+  void start_ready_buckets();
+  void end_backward();
+  void put_into_bucket(Bucket& bucket, std::size_t place);
+
+  std::vector<at::Tensor> parameters;
+  DataParallelOptions options;
+  std::int64_t ranks = 1;
+  std::vector<Bucket> buckets;
+  std::vector<std::pair<std::size_t, std::size_t>> place_of;            // by parameter: its bucket, and its place there
+  std::vector<bool> is_ready;                                           // by parameter
+  std::vector<c10::intrusive_ptr<torch::autograd::Node>> accumulators;  // or the hooks would go with them
+  std::size_t next_bucket = 0;  // the first that was not started: all ranks start them in the same order
+  bool averages = true;
+  bool in_backward = false;
+};
+
+GradientAverager::State::State(std::vector<at::Tensor> its_parameters, const DataParallelOptions& its_options)
+    : options(its_options) {
+  for (at::Tensor& parameter : its_parameters) {
+    if (parameter.requires_grad()) parameters.push_back(std::move(parameter));
+  }
+  constexpr const char* who = "DistributedDataParallel";
+  const World world = value_or_throw(who, World::current());
+  ranks = value_or_throw(who, world.group(options.group))->size();
+  place_of.resize(parameters.size());
+  is_ready.resize(parameters.size(), false);
+}
+
+// From the last parameter to the first, as the backward has them. A bucket is of one dtype.
+void GradientAverager::State::make_buckets() {
+  Bucket bucket;
+  std::int64_t bytes = 0;
+  for (std::size_t i = parameters.size(); i-- > 0;) {
+    const at::Tensor& parameter = parameters[i];
+    const std::int64_t limit = (buckets.empty() ? options.first_bucket : options.bucket).count;
+    const bool other_dtype =
+        !bucket.parameters.empty() && parameters[bucket.parameters[0]].scalar_type() != parameter.scalar_type();
+    if (!bucket.parameters.empty() && (bytes >= limit || other_dtype)) {
+      close(std::move(bucket));
+      bucket = {};
+      bytes = 0;
+    }
+    bucket.parameters.push_back(i);
+    bytes += static_cast<std::int64_t>(parameter.nbytes());
+  }
+  if (!bucket.parameters.empty()) close(std::move(bucket));
+}
+
+void GradientAverager::State::close(Bucket bucket) {
+  std::int64_t elements = 0;
+  for (const std::size_t i : bucket.parameters) elements += parameters[i].numel();
+  const at::TensorOptions like = parameters[bucket.parameters[0]].options().requires_grad(false);
+  bucket.memory = symmetric_empty({elements}, like, options.group).zero_();
+  std::int64_t at = 0;
+  for (const std::size_t i : bucket.parameters) {
+    place_of[i] = {buckets.size(), bucket.gradients.size()};
+    const std::int64_t count = parameters[i].numel();
+    // On the same memory, but no view to autograd: Optimizer::zero_grad(false) would not take one.
+    bucket.gradients.push_back(at::empty({0}, like).set_(bucket.memory.storage(), bucket.memory.storage_offset() + at,
+                                                         parameters[i].sizes(),
+                                                         c10::contiguous_strides(parameters[i].sizes())));
+    at += count;
+  }
+  buckets.push_back(std::move(bucket));
+}
+
+void GradientAverager::State::listen() {
+  for (std::size_t i = 0; i < parameters.size(); ++i) {
+    auto accumulator = torch::autograd::impl::grad_accumulator(parameters[i]);
+    accumulator->add_post_hook(std::make_unique<torch::autograd::utils::LambdaPostHook>(
+        [self = weak_from_this(), i](const variable_list& outputs, const variable_list&) {
+          if (const auto state = self.lock()) state->gradient_is_there(i);
+          return outputs;
+        }));
+    accumulators.push_back(std::move(accumulator));
+  }
+}
+
+void GradientAverager::State::gradient_is_there(std::size_t parameter) {
+  if (!averages) return;
+  if (current_recorder() != nullptr) return average_in_capture(parameters[parameter]);
+  if (!in_backward) begin_backward();
+  if (is_ready[parameter]) {
+    throw CollectiveError(
+        {ErrorKind::usage,
+         fmt::format("parameter {} got a gradient twice in one backward: a model that is used several "
+                     "times before its loss adds up under no_sync(), or calls forward once",
+                     parameter),
+         ""});
+  }
+  is_ready[parameter] = true;
+  auto& [bucket, place] = place_of[parameter];
+  put_into_bucket(buckets[bucket], place);
+  ++buckets[bucket].ready;
+  start_ready_buckets();
+}
+
+// Alone, so that passes see it.
+void GradientAverager::State::average_in_capture(const at::Tensor& parameter) const {
+  const at::AutoGradMode no_grad(false);
+  at::Tensor gradient = parameter.grad();
+  gradient.copy_(all_reduce(gradient / static_cast<double>(ranks), "sum", options.group));
+}
+
+void GradientAverager::State::begin_backward() {
+  in_backward = true;
+  next_bucket = 0;
+  std::fill(is_ready.begin(), is_ready.end(), false);
+  for (Bucket& bucket : buckets) bucket.ready = 0;
+  torch::autograd::Engine::get_default_engine().queue_callback([self = weak_from_this()] {
+    if (const auto state = self.lock()) state->end_backward();
+  });
+}
+
+// A gradient that the optimizer has set to nothing comes as a tensor of its own; one that was kept is a view already.
+void GradientAverager::State::put_into_bucket(Bucket& bucket, std::size_t place) {
+  const at::AutoGradMode no_grad(false);
+  const at::Tensor& parameter = parameters[bucket.parameters[place]];
+  const at::Tensor& view = bucket.gradients[place];
+  if (parameter.grad().is_alias_of(view)) return;
+  view.copy_(parameter.grad());
+  parameter.mutable_grad() = view;
+}
+
+void GradientAverager::State::start_ready_buckets() {
+  while (next_bucket < buckets.size() && buckets[next_bucket].ready == buckets[next_bucket].parameters.size()) {
+    Bucket& bucket = buckets[next_bucket++];
+    bucket.communication = all_reduce_(bucket.memory, ReduceOp::avg, options.group);
+  }
+}
+
+void GradientAverager::State::end_backward() {
+  in_backward = false;
+  const at::AutoGradMode no_grad(false);
+  for (std::size_t i = next_bucket; i < buckets.size(); ++i) {
+    for (std::size_t place = 0; place < buckets[i].parameters.size(); ++place) {
+      const std::size_t parameter = buckets[i].parameters[place];
+      if (is_ready[parameter]) continue;
+      if (!options.unused_parameters) {
+        throw CollectiveError(
+            {ErrorKind::usage,
+             fmt::format("parameter {} of {} had no part in the loss: let all have one, or set unused_parameters",
+                         parameter, parameters.size()),
+             ""});
+      }
+      buckets[i].gradients[place].zero_();
+      parameters[parameter].mutable_grad() = buckets[i].gradients[place];
+    }
+    buckets[i].ready = buckets[i].parameters.size();
+  }
+  start_ready_buckets();
+  for (Bucket& bucket : buckets) {
+    bucket.communication.wait();
+    bucket.communication = {};
+  }
+}
+
+GradientAverager::GradientAverager(std::vector<at::Tensor> parameters, const DataParallelOptions& options)
+    : state_(std::make_shared<State>(std::move(parameters), options)) {
+  state_->make_buckets();
+  state_->listen();
+}
+
+GradientAverager::~GradientAverager() = default;
+void GradientAverager::set_averaging(bool on) { state_->averages = on; }
+std::size_t GradientAverager::buckets() const { return state_->buckets.size(); }
+
+void broadcast_tensors(const std::vector<at::Tensor>& tensors, const GroupRef& group) {
+  const at::AutoGradMode no_grad(false);
+  AsyncTensors under_way;
+  for (const at::Tensor& tensor : tensors) {
+    if (tensor.is_contiguous()) under_way.push_back(broadcast_(tensor.detach(), 0, group));
+    else tensor.detach().copy_(broadcast(tensor, 0, group));
+  }
+  wait_tensors(under_way);
+}
+
+}  // namespace hocket

@@ -1,0 +1,185 @@
+#include "hocket/torch/data_parallel.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <torch/torch.h>
+
+#include "hocket/torch/collectives.h"
+#include "hocket/torch/compile.h"
+#include "support/torch_ranks.h"
+
+namespace hocket {
+namespace {
+
+namespace nn = torch::nn;
+using testing::HasSubstr;
+
+struct Net : nn::Module {
+  nn::Linear first = register_module("first", nn::Linear(6, 16));
+  nn::Linear second = register_module("second", nn::Linear(16, 16));
+  nn::Linear last = register_module("last", nn::Linear(16, 1));
+  at::Tensor count = register_buffer("count", at::zeros({}));
+  bool skips_second = false;
+
+  // Weights that follow from a number: the generator belongs to all threads.
+  explicit Net(double start) {
+    const torch::NoGradGuard no_grad;
+    for (at::Tensor& parameter : parameters()) {
+      parameter.copy_(((at::arange(parameter.numel(), at::kDouble) + start).sin() * 0.2).view(parameter.sizes()));
+      start += 100;
+    }
+  }
+  at::Tensor forward(const at::Tensor& x) {
+    const at::Tensor h = at::tanh(first(x));
+    return last(skips_second ? h : at::tanh(second(h)));
+  }
+};
+
+at::Tensor batch_of(int rank, int number) {
+  return (at::arange(8 * 6, at::kFloat) + (rank * 50 + number * 3)).cos().view({8, 6});
+}
+at::Tensor loss_of(const at::Tensor& y, const at::Tensor& x) { return at::mse_loss(y, x.sum(1, true)); }
+
+// What data-parallel training means: the mean over the ranks of each gradient.
+void average_gradients(const Net& net, int ranks) {
+  for (const at::Tensor& parameter : net.parameters()) {
+    if (!parameter.grad().defined()) parameter.mutable_grad() = at::zeros_like(parameter);
+    parameter.grad().copy_(all_reduce(parameter.grad(), "sum") / static_cast<double>(ranks));
+  }
+}
+
+void expect_same_weights(const Net& actual, const Net& expected) {
+  const auto theirs = expected.named_parameters();
+  for (const auto& parameter : actual.named_parameters()) {
+    EXPECT_TRUE(at::allclose(parameter.value(), theirs[parameter.key()], 1e-6, 1e-7)) << parameter.key();
+  }
+}
+
+class DataParallel : public testing::TestWithParam<std::int64_t> {};  // bytes of a bucket
+
+TEST_P(DataParallel, trains_as_if_each_gradient_were_averaged) {
+  for (const int ranks : {1, 2, 3}) {
+    on_ranks(ranks, [&](int rank) {
+      DistributedDataParallel<Net> net(std::make_shared<Net>(rank * 7.0),
+                                       {.first_bucket = Bytes(GetParam()), .bucket = Bytes(GetParam())});
+      Net expected(0);  // the weights of rank 0
+      expect_same_weights(net.module(), expected);
+      torch::optim::SGD optimizer(net.parameters(), torch::optim::SGDOptions(0.1).momentum(0.9));
+      torch::optim::SGD its_optimizer(expected.parameters(), torch::optim::SGDOptions(0.1).momentum(0.9));
+      for (int number = 0; number < 4; ++number) {
+        const at::Tensor x = batch_of(rank, number);
+        // Both ways to begin: without gradients, and with those of before set to zero.
+        optimizer.zero_grad(number % 2 == 0);
+        loss_of(net.forward(x), x).backward();
+        optimizer.step();
+        its_optimizer.zero_grad();
+        loss_of(expected.forward(x), x).backward();
+        average_gradients(expected, ranks);
+        its_optimizer.step();
+      }
+      expect_same_weights(net.module(), expected);
+    });
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Buckets, DataParallel, testing::Values(1, 600, 1 << 20));
+
+TEST(DataParallelBuckets, are_filled_from_the_last_parameter_to_their_size) {
+  on_ranks(2, [](int) {
+    const DistributedDataParallel<Net> one(std::make_shared<Net>(0));
+    EXPECT_EQ(one.buckets(), 1U);
+    const DistributedDataParallel<Net> each(std::make_shared<Net>(0), {.first_bucket = Bytes(1), .bucket = Bytes(1)});
+    EXPECT_EQ(each.buckets(), 6U);
+  });
+}
+
+TEST(DataParallelNoSync, gradients_add_up_and_are_averaged_with_the_next_ones) {
+  on_ranks(2, [](int rank) {
+    DistributedDataParallel<Net> net(std::make_shared<Net>(0));
+    Net expected(0);
+    for (int number = 0; number < 3; ++number) {
+      const at::Tensor x = batch_of(rank, number);
+      loss_of(expected.forward(x), x).backward();
+      if (number == 2) {
+        loss_of(net.forward(x), x).backward();
+        continue;
+      }
+      const auto alone = net.no_sync();
+      loss_of(net.forward(x), x).backward();
+    }
+    average_gradients(expected, 2);
+    const auto theirs = expected.named_parameters();
+    for (const auto& parameter : net.module().named_parameters()) {
+      EXPECT_TRUE(at::allclose(parameter.value().grad(), theirs[parameter.key()].grad(), 1e-6, 1e-7))
+          << parameter.key();
+    }
+  });
+}
+
+TEST(DataParallelUnused, parameters_count_as_zero_where_that_is_allowed) {
+  on_ranks(2, [](int rank) {
+    DistributedDataParallel<Net> net(std::make_shared<Net>(0), {.unused_parameters = true});
+    Net expected(0);
+    net.module().skips_second = expected.skips_second = rank == 1;  // rank 0 uses it
+    const at::Tensor x = batch_of(rank, 0);
+    loss_of(net.forward(x), x).backward();
+    loss_of(expected.forward(x), x).backward();
+    average_gradients(expected, 2);
+    EXPECT_TRUE(at::allclose(net.module().second->weight.grad(), expected.second->weight.grad(), 1e-6, 1e-7));
+    EXPECT_GT(net.module().second->weight.grad().abs().sum().item<double>(), 0);
+  });
+}
+
+TEST(DataParallelUnused, parameters_are_an_error_where_nobody_has_allowed_them) {
+  on_ranks(2, [](int rank) {
+    DistributedDataParallel<Net> net(std::make_shared<Net>(0));
+    net.module().skips_second = true;
+    const at::Tensor x = batch_of(rank, 0);
+    const at::Tensor loss = loss_of(net.forward(x), x);
+    try {
+      loss.backward();
+      ADD_FAILURE() << "no error";
+    } catch (const std::exception& error) {
+      EXPECT_THAT(error.what(), HasSubstr("had no part in the loss"));
+    }
+  });
+}
+
+TEST(DataParallelBuffers, are_those_of_the_first_rank_at_every_forward) {
+  on_ranks(2, [](int rank) {
+    DistributedDataParallel<Net> net(std::make_shared<Net>(0));
+    net.module().count.fill_(rank + 5);
+    net.forward(batch_of(rank, 0));
+    EXPECT_EQ(net.module().count.item<float>(), 5);
+  });
+}
+
+TEST(DataParallelCompiled, a_step_trains_the_same_and_communicates_less_often) {
+  on_ranks(2, [](int rank) {
+    DistributedDataParallel<Net> eager(std::make_shared<Net>(0)), net(std::make_shared<Net>(0));
+    torch::optim::SGD its_optimizer(eager.parameters(), 0.1), optimizer(net.parameters(), 0.1);
+    const auto train = [](DistributedDataParallel<Net>& model, torch::optim::SGD& by, const at::Tensor& x) {
+      by.zero_grad();
+      const at::Tensor loss = loss_of(model.module().forward(x), x);
+      loss.backward();
+      by.step();
+      return loss.detach();
+    };
+    auto step = compile(
+        [&](const std::vector<at::Tensor>& in) { return std::vector<at::Tensor>{train(net, optimizer, in[0])}; },
+        {batch_of(rank, 0)}, {.parameters = named_tensors(net.module())});
+    ASSERT_TRUE(step) << step.error().to_string();
+    for (int number = 0; number < 3; ++number) {
+      const at::Tensor expected = train(eager, its_optimizer, batch_of(rank, number));
+      EXPECT_TRUE(at::allclose((*step)({batch_of(rank, number)})[0], expected, 1e-6, 1e-7));
+    }
+    expect_same_weights(net.module(), eager.module());
+    const Program& program = step->executor().program();
+    std::size_t collectives = 0;
+    for (std::size_t i = 0; i < program.size(); ++i) collectives += program.collective(StepId(i)) != nullptr ? 1U : 0U;
+    EXPECT_LT(collectives, net.parameters().size());
+  });
+}
+
+}  // namespace
+}  // namespace hocket
