@@ -68,6 +68,7 @@ if(HOCKET_WITH_TORCH)
   file(GLOB sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/src/torch/*_test.cpp")
   if(sources)
     hocket_gtest(torch hocket ${sources})
+    target_compile_definitions(torch_test PRIVATE HOCKET_TEST_PYTHON="${HOCKET_PYTHON}") # compares with PyTorch's own
   endif()
 endif()
 
