@@ -32,7 +32,7 @@ class WorkState {
   // What was called, when it is done.
   virtual std::string call_text() const { return {}; }
 
-  const std::weak_ptr<Runner> runner;  // alive until it is done
+  const std::weak_ptr<Runner> runner;      // alive until it is done
   std::shared_ptr<const void> keep_alive;  // CallOptions has what it is for
   Status status;
   std::chrono::steady_clock::time_point finished_at{};

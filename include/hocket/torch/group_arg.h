@@ -19,7 +19,7 @@ class GroupArg {
   using Site = CallSite;
 
   template <std::convertible_to<GroupRef> Group>
-  GroupArg(Group&& group, Site site = Site::current()) : ref_(std::forward<Group>(group)), site_(site) {}
+  GroupArg(const Group& group, Site site = Site::current()) : ref_(group), site_(site) {}
   GroupArg(std::initializer_list<std::int32_t> ranks, Site site = Site::current()) : ref_(ranks), site_(site) {}
   GroupArg(Mesh mesh, std::string dim, Site site = Site::current())
       : ref_(std::move(mesh), std::move(dim)), site_(site) {}
