@@ -7,7 +7,7 @@ namespace hocket {
 
 namespace {
 
-// What the operators beyond the plain collectives mean. Those that are in no row here run by their kind alone.
+// The operators that the executor knows. All else that they say follows from their kind.
 struct Form {
   std::string_view op;
   CollectiveAlgorithm algorithm = CollectiveAlgorithm::automatic;
@@ -59,8 +59,11 @@ std::vector<OperandId> operands_in(const Program& program, const Arg& arg) {
 
 }  // namespace
 
-Result<CollectiveStep> CollectiveStep::create(const Program& program, StepId step, const ProgramGroups& groups) {
+Result<CollectiveStep> CollectiveStep::create(const Program& program, StepId step, const ProgramGroups& groups,
+                                              std::chrono::milliseconds timeout) {
   CollectiveStep collective(groups.of(program.collective(step)->group));
+  collective.options_.timeout = timeout;
+  collective.options_.blocking = program.op_spec(step)->effects.comm->blocking;
   collective.kind_ = program.collective(step)->kind;
   HOCKET_CHECK(collective.take_tensors(program, step));
   HOCKET_CHECK(collective.take_arguments(program, step));
@@ -81,7 +84,7 @@ Status CollectiveStep::take_tensors(const Program& program, StepId step) {
     return fail(ErrorKind::usage, "the executor has no {}: lower the graph without it, or give it a kernel that blocks",
                 program.op_name(step));
   }
-  algorithm_ = form->algorithm;
+  options_.algorithm = form->algorithm;
   const std::vector<OperandId> inputs = operands_in(program, args[form->data_arg]);
   const auto outputs = program.writes(step);  // results first
   if (outputs.size() < inputs.size()) {
@@ -123,9 +126,7 @@ Status CollectiveStep::take_arguments(const Program& program, StepId step) {
   return {};
 }
 
-Work CollectiveStep::start(const ProgramMemory& memory, const CallOptions& given) {
-  CallOptions options = given;
-  options.algorithm = algorithm_;
+Work CollectiveStep::start(const ProgramMemory& memory) {
   for (std::size_t i = 0; i < parts_.size(); ++i) {
     transfers_[i] = {parts_[i].input.in(memory), parts_[i].output.in(memory), parts_[i].count};
   }
@@ -133,19 +134,20 @@ Work CollectiveStep::start(const ProgramMemory& memory, const CallOptions& given
   const Transfer one = coalesced ? Transfer{} : transfers_[0];
   switch (kind_) {
     case CollectiveKind::all_reduce:
-      return coalesced ? group_.all_reduce_coalesced(transfers_, dtype_, reduce_, options)
-                       : group_.all_reduce(one.input, one.output, one.count, dtype_, reduce_, options);
+      return coalesced ? group_.all_reduce_coalesced(transfers_, dtype_, reduce_, options_)
+                       : group_.all_reduce(one.input, one.output, one.count, dtype_, reduce_, options_);
     case CollectiveKind::all_gather:
-      return coalesced ? group_.all_gather_coalesced(transfers_, dtype_, options)
-                       : group_.all_gather(one.input, one.output, one.count, dtype_, options);
+      return coalesced ? group_.all_gather_coalesced(transfers_, dtype_, options_)
+                       : group_.all_gather(one.input, one.output, one.count, dtype_, options_);
     case CollectiveKind::reduce_scatter:
-      return coalesced ? group_.reduce_scatter_coalesced(transfers_, dtype_, reduce_, options)
-                       : group_.reduce_scatter(one.input, one.output, one.count, dtype_, reduce_, options);
+      return coalesced ? group_.reduce_scatter_coalesced(transfers_, dtype_, reduce_, options_)
+                       : group_.reduce_scatter(one.input, one.output, one.count, dtype_, reduce_, options_);
     case CollectiveKind::all_to_all:
       return input_splits_.empty()
-                 ? group_.all_to_all(one.input, one.output, one.count, dtype_, options)
-                 : group_.all_to_all(one.input, input_splits_, one.output, output_splits_, dtype_, options);
-    case CollectiveKind::broadcast: return group_.broadcast(one.input, one.output, one.count, dtype_, source_, options);
+                 ? group_.all_to_all(one.input, one.output, one.count, dtype_, options_)
+                 : group_.all_to_all(one.input, input_splits_, one.output, output_splits_, dtype_, options_);
+    case CollectiveKind::broadcast:
+      return group_.broadcast(one.input, one.output, one.count, dtype_, source_, options_);
     case CollectiveKind::p2p: break;
   }
   return Work::failed({ErrorKind::internal, "messages are no collective", ""});

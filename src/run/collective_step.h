@@ -1,6 +1,7 @@
 // A step that communicates, ready to be started any number of times.
 #pragma once
 
+#include <chrono>
 #include <vector>
 
 #include "hocket/comm/communicator.h"
@@ -11,10 +12,12 @@ namespace hocket {
 
 class CollectiveStep {
  public:
-  static Result<CollectiveStep> create(const Program& program, StepId step, const ProgramGroups& groups);
+  static Result<CollectiveStep> create(const Program& program, StepId step, const ProgramGroups& groups,
+                                       std::chrono::milliseconds timeout);
 
+  bool blocks() const { return options_.blocking; }  // it is complete when start() returns
   // Reads and writes the memory as it is bound now. What could not be started is a Work that has failed.
-  Work start(const ProgramMemory& memory, const CallOptions& options);
+  Work start(const ProgramMemory& memory);
 
  private:
   // A contiguous tensor in a buffer.
@@ -33,13 +36,12 @@ class CollectiveStep {
   Status take_tensors(const Program& program, StepId step);
   Status take_arguments(const Program& program, StepId step);
   static Result<Tensor> tensor_of(const Program& program, OperandId operand);
-  std::int64_t count_of(const Program& program, OperandId input, OperandId output) const;
 
   Communicator group_;
   CollectiveKind kind_ = CollectiveKind::all_reduce;
   Dtype dtype_ = Dtype::f32;
   ReduceOp reduce_ = ReduceOp::sum;
-  CollectiveAlgorithm algorithm_ = CollectiveAlgorithm::automatic;
+  CallOptions options_;
   std::int32_t source_ = 0;
   std::vector<std::int64_t> input_splits_, output_splits_;  // elements; empty: equal parts
   std::vector<Part> parts_;

@@ -11,8 +11,7 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 Nanoseconds since(Clock::time_point begin, Clock::time_point end) {
-  return Nanoseconds::from_picoseconds(std::chrono::duration_cast<std::chrono::nanoseconds>(end - begin).count() *
-                                       1000);
+  return Nanoseconds::from_seconds(std::chrono::duration<double>(end - begin).count());
 }
 
 // What the steps come to, in their order.
@@ -43,6 +42,7 @@ struct Executor::State {
   KernelProvider* provider = nullptr;
   std::optional<ProgramGroups> groups;
   std::optional<ProgramMemory> memory;
+  std::vector<BufferId> brought;  // by the caller; those that are not empty
   std::vector<std::unique_ptr<StepKernel>> kernels;
   std::vector<CollectiveStep> collectives;
   std::vector<StepId> steps_of_collectives;
@@ -57,7 +57,10 @@ Status Executor::State::prepare(const World& world) {
   HOCKET_TRY(groups, ProgramGroups::create(program, world));
   HOCKET_TRY(memory, ProgramMemory::create(program, *groups));
   for (std::size_t i = 0; i < program.buffers().size(); ++i) {
+    const Buffer& buffer = program.buffer(BufferId(i));
     if (std::byte* const address = memory->at(BufferId(i))) provider->bind(BufferId(i), address);
+    const bool is_brought = buffer.home == Home::input || buffer.home == Home::constant;
+    if (is_brought && buffer.bytes.is_static() && buffer.bytes.value() > 0) brought.emplace_back(i);
   }
   collective_of.resize(program.size(), 0);
   for (std::size_t i = 0; i < program.size(); ++i) {
@@ -79,10 +82,9 @@ Status Executor::State::prepare_step(StepId step) {
 }
 
 Status Executor::State::prepare_collective(StepId step) {
-  HOCKET_TRY(CollectiveStep collective, CollectiveStep::create(program, step, *groups));
-  const bool blocks = program.op_spec(step)->effects.comm->blocking;
+  HOCKET_TRY(CollectiveStep collective, CollectiveStep::create(program, step, *groups, options.timeout));
   const auto which = static_cast<std::uint32_t>(collectives.size());
-  instructions.push_back({blocks ? Instruction::Kind::block : Instruction::Kind::start, which});
+  instructions.push_back({collective.blocks() ? Instruction::Kind::block : Instruction::Kind::start, which});
   collective_of[step.index()] = which;
   collectives.push_back(std::move(collective));
   steps_of_collectives.push_back(step);
@@ -104,28 +106,19 @@ Status Executor::State::bind(std::span<const InputMemory> inputs) {
     memory->set(input.buffer, input.memory);
     provider->bind(input.buffer, input.memory);
   }
-  for (std::size_t i = 0; i < program.buffers().size(); ++i) {
-    const Buffer& buffer = program.buffer(BufferId(i));
-    const bool brought = buffer.home == Home::input || buffer.home == Home::constant;
-    if (brought && memory->at(BufferId(i)) == nullptr && buffer.bytes.is_static() && buffer.bytes.value() > 0) {
-      return fail(ErrorKind::usage, "no memory was given for the {} %{}", name_of(buffer.home),
-                  program.name(BufferId(i)));
-    }
+  for (const BufferId id : brought) {
+    if (memory->at(id) != nullptr) continue;
+    return fail(ErrorKind::usage, "no memory was given for the {} %{}", name_of(program.buffer(id).home),
+                program.name(id));
   }
   return {};
 }
 
 Status Executor::State::execute(const Instruction& instruction) {
-  CallOptions call;
-  call.timeout = options.timeout;
   switch (instruction.kind) {
     case Instruction::Kind::compute: return kernels[instruction.which]->run();
-    case Instruction::Kind::block:
-      call.blocking = true;
-      return collectives[instruction.which].start(*memory, call).wait();
-    case Instruction::Kind::start:
-      works[instruction.which] = collectives[instruction.which].start(*memory, call);
-      return {};
+    case Instruction::Kind::block: return collectives[instruction.which].start(*memory).wait();
+    case Instruction::Kind::start: works[instruction.which] = collectives[instruction.which].start(*memory); return {};
     case Instruction::Kind::wait: return works[instruction.which].wait();
   }
   return {};

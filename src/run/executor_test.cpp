@@ -6,12 +6,12 @@
 #include <cstring>
 #include <map>
 #include <numeric>
-#include <thread>
 
 #include "hocket/ir/text.h"
 #include "hocket/lower/lower.h"
 #include "hocket/plan/plan.h"
 #include "hocket/run/all_ranks.h"
+#include "support/world_threads.h"
 
 namespace hocket {
 namespace {
@@ -117,10 +117,7 @@ class Rank1 {
 void on_ranks(int count, const std::function<void(const World&)>& body) {
   auto worlds = World::threads(count, {.join_timeout = 20s, .timeout = 20s});
   ASSERT_TRUE(worlds) << worlds.error().message;
-  std::vector<std::thread> threads;
-  for (const World& world : *worlds) threads.emplace_back([&body, world] { body(world); });
-  worlds->clear();
-  for (std::thread& thread : threads) thread.join();
+  each_in_a_thread(std::move(*worlds), body);
 }
 
 Floats numbers_of(std::int32_t rank, std::size_t count) {

@@ -230,4 +230,39 @@ Result<c10::IValue> to_ivalue(const Arg& arg, const c10::TypePtr& declared, cons
   }
 }
 
+const Arg* find_keyword(const ArgPool& pool, std::span<const Keyword> keywords, std::string_view name) {
+  for (const Keyword& keyword : keywords) {
+    if (pool.strings[keyword.key] == name) return &keyword.value;
+  }
+  return nullptr;
+}
+
+Result<std::vector<c10::IValue>> call_arguments(const c10::FunctionSchema& schema, std::span<const Arg> args,
+                                                std::span<const Keyword> keywords, const ArgReader& reader) {
+  std::vector<c10::IValue> values;
+  const auto& arguments = schema.arguments();
+  for (std::size_t i = 0; i < arguments.size(); ++i) {
+    const Arg* const arg = i < args.size() ? &args[i] : find_keyword(reader.pool, keywords, arguments[i].name());
+    if (arg != nullptr) {
+      HOCKET_TRY(c10::IValue value, to_ivalue(*arg, arguments[i].real_type(), reader));
+      values.push_back(std::move(value));
+    } else if (arguments[i].default_value()) {
+      values.push_back(*arguments[i].default_value());
+    } else {
+      return fail(ErrorKind::input, "argument {} of {} is missing", arguments[i].name(),
+                  graph_name(schema.operator_name()));
+    }
+  }
+  return values;
+}
+
+Result<std::vector<std::int64_t>> numbers_of(Dims dims) {
+  std::vector<std::int64_t> values;
+  for (const Dim dim : dims) {
+    if (!dim.is_static()) return fail(ErrorKind::input, "a symbolic size: a program that runs has numbers");
+    values.push_back(dim.value());
+  }
+  return values;
+}
+
 }  // namespace hocket

@@ -7,8 +7,10 @@
 
 #include <functional>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "hocket/base/dtype.h"
 #include "hocket/base/error.h"
@@ -41,5 +43,13 @@ struct ArgReader {
 
 // libtorch's form of one argument, of the type that the schema wants.
 Result<c10::IValue> to_ivalue(const Arg& arg, const c10::TypePtr& type, const ArgReader& reader);
+
+// All arguments of a call, as a schema has them: by position, by keyword, or its default.
+Result<std::vector<c10::IValue>> call_arguments(const c10::FunctionSchema& schema, std::span<const Arg> args,
+                                                std::span<const Keyword> keywords, const ArgReader& reader);
+const Arg* find_keyword(const ArgPool& pool, std::span<const Keyword> keywords, std::string_view name);
+
+// Sizes as libtorch takes them; a symbolic one is an error.
+Result<std::vector<std::int64_t>> numbers_of(Dims dims);
 
 }  // namespace hocket

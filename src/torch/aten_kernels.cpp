@@ -16,15 +16,6 @@ namespace hocket {
 
 namespace {
 
-Result<std::vector<std::int64_t>> numbers(Dims dims) {
-  std::vector<std::int64_t> values;
-  for (const Dim dim : dims) {
-    if (!dim.is_static()) return fail(ErrorKind::input, "a symbolic size: a program that runs has numbers");
-    values.push_back(dim.value());
-  }
-  return values;
-}
-
 // Hears what libtorch warns of instead of the user.
 class WarningWatch final : public c10::WarningHandler {
  public:
@@ -113,13 +104,6 @@ class AtenKernel final : public StepKernel {
   torch::jit::Stack stack_;
 };
 
-const Arg* keyword(const Program& program, StepId step, std::string_view name) {
-  for (const Keyword& one : program.keywords(step)) {
-    if (program.pool().strings[one.key] == name) return &one.value;
-  }
-  return nullptr;
-}
-
 }  // namespace
 
 void AtenKernels::begin(const Program& program) {
@@ -145,9 +129,9 @@ Result<at::Tensor> AtenKernels::tensor(OperandId operand) {
     return fail(ErrorKind::usage, "a number that is computed at run time: the executor runs programs on tensors");
   }
   const TypeView type = program_->type(operand);
-  HOCKET_TRY(const std::vector<std::int64_t> sizes, numbers(type.shape));
-  HOCKET_TRY(const std::vector<std::int64_t> strides, numbers(type.strides));
-  HOCKET_TRY(const std::vector<std::int64_t> offset, numbers({&type.offset, 1}));
+  HOCKET_TRY(const std::vector<std::int64_t> sizes, numbers_of(type.shape));
+  HOCKET_TRY(const std::vector<std::int64_t> strides, numbers_of(type.strides));
+  HOCKET_TRY(const std::vector<std::int64_t> offset, numbers_of({&type.offset, 1}));
   tensor = at::empty({0}, at::TensorOptions(scalar_type_of(type.dtype)));
   tensor.set_(storages_[program_->operand(operand).buffer.index()], offset[0], sizes, strides);
   return tensor;
@@ -156,21 +140,8 @@ Result<at::Tensor> AtenKernels::tensor(OperandId operand) {
 Result<std::unique_ptr<StepKernel>> AtenKernels::kernel(StepId step) {
   HOCKET_TRY(c10::OperatorHandle op, find_operator(program_->op_name(step)));
   const ArgReader reader{program_->pool(), [&](NodeId value) { return tensor(OperandId(value.value)); }};
-  std::vector<c10::IValue> args;
-  const auto given = program_->args(step);
-  const auto& arguments = op.schema().arguments();
-  for (std::size_t i = 0; i < arguments.size(); ++i) {
-    const Arg* const arg = i < given.size() ? &given[i] : keyword(*program_, step, arguments[i].name());
-    if (arg == nullptr && !arguments[i].default_value()) {
-      return fail(ErrorKind::input, "argument {} of {} is missing", arguments[i].name(), program_->op_name(step));
-    }
-    if (arg == nullptr) {
-      args.push_back(*arguments[i].default_value());
-      continue;
-    }
-    HOCKET_TRY(c10::IValue value, to_ivalue(*arg, arguments[i].real_type(), reader));
-    args.push_back(std::move(value));
-  }
+  HOCKET_TRY(std::vector<c10::IValue> args,
+             call_arguments(op.schema(), program_->args(step), program_->keywords(step), reader));
   // What it writes in place is no result that needs a place, also where it is returned.
   const std::vector<bool> written = written_arguments(op.schema(), args);
   std::vector<c10::StorageImpl*> in_place;

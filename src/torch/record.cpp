@@ -50,13 +50,11 @@ Tensors record(const TensorCollective& collective, const Tensors& inputs, const 
   TensorCollective recorded = collective;
   Tensors given = inputs;
   // Graphs have no premul_sum with a factor: it is the sum of the products.
-  if (collective.reduces() && collective.by.op == ReduceOp::premul_sum &&
-      collective.form != TensorCollective::Form::in_place) {
+  if (collective.reduces() && collective.by.op == ReduceOp::premul_sum) {
+    const bool in_place = collective.form == TensorCollective::Form::in_place;
     recorded.by = ReduceOp::sum;
-    for (at::Tensor& input : given) input = input.mul(collective.by.factor);
-  } else if (collective.reduces() && collective.by.op == ReduceOp::premul_sum) {
-    recorded.by = ReduceOp::sum;
-    for (at::Tensor& input : given) input.mul_(collective.by.factor);
+    for (at::Tensor& input : given)
+      input = in_place ? input.mul_(collective.by.factor) : input.mul(collective.by.factor);
   }
   for (const at::Tensor& input : given) sizes_of_result(recorded, input);  // an error in our words, not the graph's
   torch::jit::Stack stack;

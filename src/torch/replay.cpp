@@ -110,9 +110,9 @@ class Replay {
     for (std::size_t i = 0; i < elements.size(); ++i) {
       HOCKET_TRY(at::Tensor tensor, tensor_of(elements[i].as_node()));
       if (effects.alias != Alias::first) {
-        at::Tensor to = memory_for(graph_.outputs(id)[i], tensor.device());
+        HOCKET_TRY(at::Tensor to, memory_for(graph_.outputs(id)[i], tensor.device()));
         if (effects.alias == Alias::out) {
-          const Arg* out = keyword(id, "out");
+          const Arg* out = find_keyword(graph_.pool(), graph_.keywords(id), "out");
           if (out == nullptr) return fail(ErrorKind::input, "argument out is missing");
           HOCKET_TRY(to, tensor_of(out->as_node()));
         }
@@ -124,34 +124,17 @@ class Replay {
     return {};
   }
 
-  at::Tensor memory_for(const Output& output, c10::Device device) const {
+  Result<at::Tensor> memory_for(const Output& output, c10::Device device) const {
     const TypeView type = graph_.type(output);
-    const auto numbers = [](Dims dims) {
-      std::vector<std::int64_t> values;
-      for (const Dim dim : dims) values.push_back(dim.value());
-      return values;
-    };
-    return at::empty_strided(numbers(type.shape), numbers(type.strides),
-                             at::TensorOptions(scalar_type_of(type.dtype)).device(device));
+    HOCKET_TRY(const std::vector<std::int64_t> sizes, numbers_of(type.shape));
+    HOCKET_TRY(const std::vector<std::int64_t> strides, numbers_of(type.strides));
+    return at::empty_strided(sizes, strides, at::TensorOptions(scalar_type_of(type.dtype)).device(device));
   }
 
   Status run_op(NodeId id) {
     HOCKET_TRY(const c10::OperatorHandle op, find_operator(graph_.op_name(id)));
     const ArgReader reader{graph_.pool(), [&](NodeId node) { return tensor_of(node); }};
-    torch::jit::Stack stack;
-    const auto& arguments = op.schema().arguments();
-    const auto args = graph_.args(id);
-    for (std::size_t i = 0; i < arguments.size(); ++i) {
-      const Arg* arg = i < args.size() ? &args[i] : keyword(id, arguments[i].name());
-      if (arg != nullptr) {
-        HOCKET_TRY(c10::IValue value, to_ivalue(*arg, arguments[i].real_type(), reader));
-        stack.push_back(std::move(value));
-      } else if (arguments[i].default_value()) {
-        stack.push_back(*arguments[i].default_value());
-      } else {
-        return fail(ErrorKind::input, "argument {} of {} is missing", arguments[i].name(), graph_.op_name(id));
-      }
-    }
+    HOCKET_TRY(torch::jit::Stack stack, call_arguments(op.schema(), graph_.args(id), graph_.keywords(id), reader));
     try {
       op.callBoxed(stack);
     } catch (const c10::Error& error) {
@@ -170,13 +153,6 @@ class Replay {
     } else {
       for (const c10::IValue& value : stack) result.list.push_back(value.isTensor() ? value.toTensor() : at::Tensor());
     }
-  }
-
-  const Arg* keyword(NodeId id, std::string_view name) const {
-    for (const Keyword& keyword : graph_.keywords(id)) {
-      if (graph_.pool().strings[keyword.key] == name) return &keyword.value;
-    }
-    return nullptr;
   }
 
   Result<at::Tensor> tensor_of(NodeId id) const {

@@ -3,6 +3,7 @@
 #include <ATen/ATen.h>
 
 #include <algorithm>
+#include <map>
 
 #include "hocket/run/all_ranks.h"
 
@@ -70,17 +71,17 @@ void StepVariant::find_brought() {
   for (std::size_t i = 0; i < program.size(); ++i) {
     for (const OperandId operand : program.writes(StepId(i))) written[program.operand(operand).buffer.index()] = true;
   }
+  std::map<std::string_view, BufferId> by_name;
+  for (std::size_t i = 0; i < program.buffers().size(); ++i) by_name.emplace(program.name(BufferId(i)), BufferId(i));
   const Graph& graph = captured.graph;
   for (const NodeKind kind : {NodeKind::input, NodeKind::attribute}) {
     for (std::size_t i = 0; i < graph.size(); ++i) {
       if (graph.node(NodeId(i)).kind != kind) continue;
       const Output& output = graph.outputs(NodeId(i))[0];
-      const std::string_view name = graph.name(graph.storage(output.storage).allocated_by);
+      const auto found = by_name.find(graph.name(graph.storage(output.storage).allocated_by));
       Brought one;
       one.offset = output.offset.value() * size_of(graph.type(output).dtype);
-      for (std::size_t b = 0; b < program.buffers().size(); ++b) {
-        if (program.name(BufferId(b)) == name) one.buffer = BufferId(b);
-      }
+      if (found != by_name.end()) one.buffer = found->second;
       one.written = one.buffer.valid() && written[one.buffer.index()];
       brought_.push_back(one);
     }

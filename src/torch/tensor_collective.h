@@ -1,7 +1,7 @@
 // A collective on tensors as a value: what the functions of hocket/torch/collectives.h have in common.
 //
-// One collective is checked and gets memory for its results (prepare), is recorded or carried out (start), and knows the
-// collective that its backward is (run).
+// start() checks one, gives it memory for its results, and records it or carries it out; run() adds the collective that its backward
+// is.
 #pragma once
 
 #include <cstdint>

@@ -8,6 +8,7 @@
 
 #include "comm/reduce.h"
 #include "hocket/comm/world.h"
+#include "rank_program.h"
 
 namespace hocket {
 namespace {
@@ -126,8 +127,4 @@ Status check_all() {
 }  // namespace
 }  // namespace hocket
 
-int main() {
-  const hocket::Status status = hocket::check_all();
-  if (!status) fmt::print(stderr, "{}\n", status.error().to_string());
-  return status ? 0 : 1;
-}
+int main() { return hocket::exit_code_of(hocket::check_all()); }

@@ -2,18 +2,14 @@
 #pragma once
 
 #include <functional>
-#include <thread>
-#include <vector>
 
 #include "support/memory_hosts.h"
+#include "support/world_threads.h"
 
 namespace hocket {
 
 inline void on_two_hosts(const std::function<void(World&)>& body) {
-  std::vector<World> worlds = worlds_on_hosts({0, 0, 1, 1}).value();
-  std::vector<std::thread> threads;
-  for (World& world : worlds) threads.emplace_back([&body, mine = std::move(world)]() mutable { body(mine); });
-  for (std::thread& thread : threads) thread.join();
+  each_in_a_thread(worlds_on_hosts({0, 0, 1, 1}).value(), body);
 }
 
 }  // namespace hocket

@@ -9,11 +9,11 @@
 
 #include <cstdlib>
 #include <functional>
-#include <thread>
 
 #include "comm/rendezvous.h"
 #include "hocket/comm/world.h"
 #include "support/processes.h"
+#include "support/world_threads.h"
 
 namespace hocket {
 
@@ -29,21 +29,17 @@ inline WorldOptions test_world_options() {
 inline void on_ranks(int count, const std::function<void(int)>& body) {
   auto worlds = World::threads(count, test_world_options());
   ASSERT_TRUE(worlds) << worlds.error().message;
-  std::vector<std::thread> threads;
-  for (int rank = 0; rank < count; ++rank) {
-    threads.emplace_back([&body, rank, world = std::move((*worlds)[static_cast<std::size_t>(rank)])] {
-      const WorldScope scope(world);
-      try {
-        body(rank);
-      } catch (const c10::Error& error) {
-        ADD_FAILURE() << "rank " << rank << " threw: " << error.what_without_backtrace();
-      } catch (const std::exception& error) {
-        ADD_FAILURE() << "rank " << rank << " threw: " << error.what();
-      }
-    });
-  }
-  worlds->clear();
-  for (std::thread& thread : threads) thread.join();
+  each_in_a_thread(std::move(*worlds), [&](World& world) {
+    const int rank = world.rank();
+    const WorldScope scope(world);
+    try {
+      body(rank);
+    } catch (const c10::Error& error) {
+      ADD_FAILURE() << "rank " << rank << " threw: " << error.what_without_backtrace();
+    } catch (const std::exception& error) {
+      ADD_FAILURE() << "rank " << rank << " threw: " << error.what();
+    }
+  });
 }
 
 // The same with a process for each rank. Expectations of gtest don't reach out of it: the body says what it found.

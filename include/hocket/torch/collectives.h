@@ -5,8 +5,9 @@
 //   AsyncTensor weight = all_gather_into_tensor(shard, "tp");
 //   loss = at::mse_loss(at::linear(x, weight), y);             // waits for the weight, not for the sum
 //
-// Groups are resolved in World::current(); the first call of a group returns when all its ranks have come. Where an input requires grad, the result does too, and the backward communicates:
-// that of a sum and of all that only moves data; other reductions and broadcast have none, which their backward says.
+// Groups are resolved in World::current(); the first call of a group returns when all its ranks have come. Where an input
+// requires grad, the result does too, and the backward communicates: that of a sum and of all that only moves data; other
+// reductions and broadcast have none, which their backward says.
 // Tensors are on the CPU; those on meta give their results' shapes without communication. A wrong call throws CollectiveError, a
 // c10::Error. Inside capture() a collective is recorded with an explicit wait_tensor and not carried out.
 // `source` and the like are places in the group, 0 … size-1.

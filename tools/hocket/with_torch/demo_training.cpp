@@ -25,8 +25,7 @@ constexpr double learning_rate = 0.3;
 constexpr std::uint64_t seed = 1300;
 
 Nanoseconds since(Clock::time_point start) {
-  return Nanoseconds::from_picoseconds(
-      std::chrono::duration_cast<std::chrono::nanoseconds>(Clock::now() - start).count() * 1000);
+  return Nanoseconds::from_seconds(std::chrono::duration<double>(Clock::now() - start).count());
 }
 
 // The text as numbers of its characters.
