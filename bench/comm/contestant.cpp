@@ -84,9 +84,8 @@ Result<Answer> Contestant::receive(std::size_t rank, Clock::time_point deadline)
   return answer_from_line(line);
 }
 
-Result<std::vector<Answer>> Contestant::ask(const Task& task) {
+Result<std::vector<Answer>> Contestant::ask(const std::string& line) {
   if (!alive()) return fail(ErrorKind::peer, "{}", failure_);
-  const std::string line = to_line(task);
   for (LineSocket& rank : ranks_) {
     if (const Status sent = rank.send(line); !sent) return give_up(sent.error().to_string());
   }

@@ -32,7 +32,8 @@ class Contestant {
   const std::string& title() const { return title_; }
   bool alive() const { return failure_.empty(); }
   // All ranks do the task. An error of kind usage: the contestant can't do this, but others; of any other kind: it is gone.
-  Result<std::vector<Answer>> ask(const Task& task);
+  Result<std::vector<Answer>> ask(const Task& task) { return ask(to_line(task)); }
+  Result<std::vector<Answer>> ask(const std::string& line);
   // Of each repetition the slowest rank's time, in microseconds.
   Result<std::vector<double>> measure(const Task& task);
 

@@ -26,7 +26,7 @@ Bucket placed(const GradientPlan& plan, const GradientBucket& gradients, std::ui
   for (const std::size_t member : gradients.members) {
     const fuse::GradientAverage& average = plan.averages[member];
     bucket.members.push_back(&average.block);
-    bucket.gone.push_back(average.division());
+    if (average.divides()) bucket.gone.push_back(average.anchor());
     bucket.results.push_back(bucket.start);
   }
   return bucket;
@@ -41,10 +41,10 @@ std::vector<Place> places_around(const Graph& graph, const OrderConstraints& con
       places[id.index()] = bucket.start;
       fixed[id.index()] = true;
     };
-    for (std::size_t i = 0; i < bucket.members.size(); ++i) {
-      fix(bucket.gone[i]);
-      fix(bucket.members[i]->collective);
-      fix(bucket.members[i]->wait());
+    for (const NodeId id : bucket.gone) fix(id);
+    for (const CommBlock* const member : bucket.members) {
+      fix(member->collective);
+      fix(member->wait());
     }
   }
   fuse::follow(constraints, fixed, places);

@@ -38,7 +38,7 @@ std::vector<std::int64_t> find_dependencies(const Graph& graph, const OrderConst
   std::vector<std::int64_t> owner(graph.size(), nothing);
   for (std::size_t i = 0; i < averages.size(); ++i) {
     const CommBlock& block = averages[i].block;
-    for (const NodeId id : {averages[i].division(), block.collective, block.wait()})
+    for (const NodeId id : {averages[i].anchor(), block.collective, block.wait()})
       owner[id.index()] = static_cast<std::int64_t>(i);
   }
   std::vector<std::int64_t> reached(graph.size(), nothing);  // by node that is no average's own
@@ -70,7 +70,7 @@ class BucketFiller {
       const auto number = static_cast<std::int64_t>(i);
       const GradientAverage& average = plan_.averages[i];
       if (depends_on[i] != nothing) close_up_to(depends_on[i]);
-      if (depends_on[i] >= number || (depends_on[i] != nothing && average.division() < last_closed_)) {
+      if (depends_on[i] >= number || (depends_on[i] != nothing && average.anchor() < last_closed_)) {
         plan_.notes.push_back(
             fmt::format("{}: it depends on another gradient's average, or something that must keep its "
                         "place stands between it and its input",
@@ -87,7 +87,7 @@ class BucketFiller {
     const auto [entry, is_new] = open_.try_emplace(average.kind, plan_.buckets.size());
     if (is_new) plan_.buckets.emplace_back();
     GradientBucket& bucket = plan_.buckets[entry->second];
-    if (bucket.members.empty() || bucket.last_input < average.division()) bucket.last_input = average.division();
+    if (bucket.members.empty() || bucket.last_input < average.anchor()) bucket.last_input = average.anchor();
     bucket.members.push_back(number);
     bucket.bytes += average.bytes;
     const double limit = (entry->second == 0 ? options_.first_bucket_mb : options_.bucket_size_mb) * bytes_in_a_mib;

@@ -12,7 +12,7 @@ namespace hocket::fuse {
 struct GradientBucket {
   std::vector<std::size_t> members;  // of `averages`
   Bytes bytes;
-  NodeId last_input;  // the last of their divisions
+  NodeId last_input;  // the last of their anchors
 };
 
 struct GradientPlan {

@@ -23,17 +23,20 @@ std::optional<double> divisor_of(const Graph& graph, NodeId id) {
   return std::nullopt;
 }
 
+Status check_static(const Graph& graph, NodeId id) {
+  if (!all_static(graph.type(graph.outputs(id)[0]).shape)) return fail(ErrorKind::input, "its size is symbolic");
+  return {};
+}
+
 Status check_division(const Graph& graph, const Users& users, const CommBlock& block) {
-  if (block.inputs.size() != 1 || !divisor_of(graph, block.input()))
+  if (const auto divisor = divisor_of(graph, block.input()); !divisor || *divisor == 0)
     return fail(ErrorKind::input, "its input {} is no division by a number", graph.name(block.input()));
   const auto uses = users.of(block.input());
   if (uses.size() != 1) {
     const NodeId other = uses[0] == block.collective ? uses[1] : uses[0];
     return fail(ErrorKind::input, "its input {} is used by {} too", graph.name(block.input()), graph.name(other));
   }
-  if (!all_static(graph.type(graph.outputs(block.input())[0]).shape))
-    return fail(ErrorKind::input, "its size is symbolic");
-  return {};
+  return check_static(graph, block.input());
 }
 
 // The output, or a copy into the gradient.
@@ -67,14 +70,26 @@ std::string reduce_operation(const Graph& graph, NodeId collective) {
 
 Result<GradientAverage> gradient_average(const Graph& graph, const Users& users, NodeId all_reduce) {
   HOCKET_TRY(CommBlock block, find_block(graph, users, all_reduce));
-  HOCKET_CHECK(check_division(graph, users, block));
-  HOCKET_CHECK(check_user(graph, users, block));
-  const NodeId division = block.input();
-  const Output& average = graph.outputs(division)[0];
-  const Output& gradient = graph.outputs(graph.args(division)[0].as_node())[0];
+  if (block.inputs.size() != 1) return fail(ErrorKind::input, "it has {} inputs", block.inputs.size());
   GradientAverage result;
-  result.kind = {graph.collective(all_reduce)->group, reduce_operation(graph, all_reduce), graph.type(average).dtype,
-                 graph.type(gradient).dtype,          divisor_of(graph, division).value(), average.device};
+  result.kind.group = graph.collective(all_reduce)->group;
+  result.kind.reduce_op = reduce_operation(graph, all_reduce);
+  NodeId gradient = block.input();
+  if (result.kind.reduce_op == "avg") {
+    HOCKET_CHECK(check_static(graph, gradient));
+    if (graph.op_name(all_reduce) != "_c10d_functional.all_reduce.default") {
+      return fail(ErrorKind::input, "it averages {} in place", graph.name(gradient));
+    }
+  } else {
+    HOCKET_CHECK(check_division(graph, users, block));
+    HOCKET_CHECK(check_user(graph, users, block));
+    result.kind.divisor = divisor_of(graph, block.input()).value();
+    gradient = graph.args(block.input())[0].as_node();
+  }
+  const Output& average = graph.outputs(block.input())[0];
+  result.kind.reduced = graph.type(average).dtype;
+  result.kind.gradient = graph.type(graph.outputs(gradient)[0]).dtype;
+  result.kind.device = average.device;
   result.bytes = tensor_bytes(graph.type(average));
   result.block = std::move(block);
   return result;

@@ -14,7 +14,7 @@ struct GradientKind {
   std::string reduce_op;
   Dtype reduced = Dtype::f32;   // of the all_reduce
   Dtype gradient = Dtype::f32;  // of what is divided
-  double divisor = 1;
+  double divisor = 0;           // 0: there is none, the all_reduce averages by itself
   DeviceId device;
 
   friend auto operator<=>(const GradientKind&, const GradientKind&) = default;
@@ -25,7 +25,9 @@ struct GradientAverage {
   GradientKind kind;
   Bytes bytes;
 
-  NodeId division() const { return block.input(); }
+  bool divides() const { return kind.divisor != 0; }
+  // What stands for it in the order of the graph: the division, which the bucket does instead, or the all_reduce.
+  NodeId anchor() const { return divides() ? block.input() : block.collective; }
 };
 
 // The reason as an error where it is none.

@@ -73,6 +73,7 @@ TEST(FuseDdp, random_programs_keep_their_payload_and_stay_sound) {
     RandomGraphOptions made = random_graph_options(seed);
     if (seed % 3 != 0)
       made = {.shape = GraphShape::ddp, .layers = 6, .in_place = seed % 2 == 0, .copy_back = seed % 5 < 2};
+    if (seed % 6 == 1) made = {.shape = GraphShape::ddp, .layers = 6, .averages = true};
     const Graph graph = random_graph(seed, made);
     const double size_mb = static_cast<double>(seed % 4) * 256 / (1024.0 * 1024.0);
     for (const Pass pass : passes) {

@@ -1,5 +1,7 @@
 #include "fuse/forms.h"
 
+#include "fuse/ddp_filter.h"
+
 namespace hocket::fuse {
 
 std::vector<ArgInit> CollectiveForm::call_on(ArgInit input) const {
@@ -19,6 +21,8 @@ std::int64_t CollectiveForm::group_size() const {
   const Collective* collective = from().collective(members_.front()->collective);
   return static_cast<std::int64_t>(from().group(collective->group).ranks.size());
 }
+
+bool CollectiveForm::divides() const { return reduce_operation(from(), members_.front()->collective) != "avg"; }
 
 std::int64_t CollectiveForm::result_elements(std::size_t member) const {
   return elements_of(from(), members_[member]->collective);
@@ -59,6 +63,7 @@ class DdpCoalesced final : public Coalesced {
   using Coalesced::Coalesced;
 
   void start() override {
+    if (!divides()) return Coalesced::start();
     std::vector<ArgInit> gradients;
     for (const CommBlock* member : members_) {
       gradients.emplace_back(writer_.now(from().args(member->input())[0].as_node()));
@@ -111,10 +116,12 @@ class DdpConcat final : public Concat {
   void start() override {
     std::vector<ArgInit> flat;
     for (std::size_t i = 0; i < members_.size(); ++i) {
-      const NodeId gradient = from().args(members_[i]->input())[0].as_node();
+      const NodeId input = members_[i]->input();
+      const NodeId gradient = divides() ? from().args(input)[0].as_node() : input;
       flat.emplace_back(writer_.op("aten.flatten.using_ints", {writer_.now(gradient)}, "flatten", static_cast<int>(i)));
     }
     const NodeId all = writer_.op("aten.cat", {ArgInit(std::move(flat))}, "cat");
+    if (!divides()) return communicate(all);
     const NodeId division = members_.back()->input();
     communicate(writer_.op(from().op_name(division), {all, NodeWriter::same(from().args(division)[1])}, "div"));
   }

@@ -29,13 +29,14 @@ class CollectiveForm {
   std::vector<ArgInit> call_on(ArgInit input) const;
   std::vector<ArgInit> inputs() const;  // of all members, as they are now
   std::int64_t group_size() const;
+  bool divides() const;  // the members' inputs are divisions by one number
   std::int64_t result_elements(std::size_t member) const;
 
   NodeWriter writer_;
   Members members_;
 };
 
-// DDP: the members' inputs are divisions of gradients by one number, which is done once for all.
+// DDP: the members average; where their inputs are divisions of gradients by one number, that is done once for all.
 std::unique_ptr<CollectiveForm> make_ddp_form(FusedForm form, NodeWriter writer, Members members);
 // all_gather_into_tensor and reduce_scatter_tensor.
 std::unique_ptr<CollectiveForm> make_gather_form(FusedForm form, NodeWriter writer, Members members);

@@ -37,10 +37,12 @@ std::vector<PassCall> default_step_passes() {
   return {{"remove_dead_getitems", {}},
           {"bucket_all_gather", {}},
           {"bucket_reduce_scatter", {}},
-          {"fuse_ddp_with_concat", {}},
+          {"fuse_ddp_with_coalesced", {}},
           {"lower", {}},
           {"reorder_communication_preserving_peak_memory", {}},
           {"sink_waits_iterative", {}},
+          // And from there to their first uses, where memory allows it: estimates are not the truth.
+          {"sink_waits_iterative", {{"estimates", "off"}, {"group", "off"}}},
           {"plan", {}}};
 }
 

@@ -46,7 +46,6 @@ struct GradientAverager::State : std::enable_shared_from_this<State> {
 
   std::vector<at::Tensor> parameters;
   DataParallelOptions options;
-  std::int64_t ranks = 1;
   std::vector<Bucket> buckets;
   std::vector<std::pair<std::size_t, std::size_t>> place_of;            // by parameter: its bucket, and its place there
   std::vector<bool> is_ready;                                           // by parameter
@@ -61,9 +60,6 @@ GradientAverager::State::State(std::vector<at::Tensor> its_parameters, const Dat
   for (at::Tensor& parameter : its_parameters) {
     if (parameter.requires_grad()) parameters.push_back(std::move(parameter));
   }
-  constexpr const char* who = "DistributedDataParallel";
-  const World world = value_or_throw(who, World::current());
-  ranks = value_or_throw(who, world.group(options.group))->size();
   place_of.resize(parameters.size());
   is_ready.resize(parameters.size(), false);
 }
@@ -140,8 +136,9 @@ void GradientAverager::State::gradient_is_there(std::size_t parameter) {
 // Alone, so that passes see it.
 void GradientAverager::State::average_in_capture(const at::Tensor& parameter) const {
   const at::AutoGradMode no_grad(false);
-  at::Tensor gradient = parameter.grad();
-  gradient.copy_(all_reduce(gradient / static_cast<double>(ranks), "sum", options.group));
+  const at::Tensor average = all_reduce(parameter.grad(), ReduceOp::avg, options.group);
+  if (current_recorder()->keeps_gradient(parameter)) parameter.grad().copy_(average);
+  else parameter.mutable_grad() = average;
 }
 
 void GradientAverager::State::begin_backward() {

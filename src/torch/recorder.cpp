@@ -406,6 +406,13 @@ Status Recorder::add_results(const std::vector<at::Tensor>& results) {
   return {};
 }
 
+bool Recorder::keeps_gradient(const at::Tensor& leaf) const {
+  for (const auto& [known, before] : gradients_) {
+    if (known.is_same(leaf)) return before.defined() && leaf.grad().is_alias_of(before);
+  }
+  return false;
+}
+
 void Recorder::restore() {
   const at::AutoDispatchBelowADInplaceOrView below_autograd;
   for (SavedMemory& saved : saved_) {

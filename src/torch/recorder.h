@@ -29,6 +29,8 @@ class Recorder {
   // The group that a collective of the step is given, by a name that the graph knows.
   Result<CapturedGroup> resolve(const GroupRef& ref);
 
+  // Is the gradient of this leaf in memory that the leaf had as its gradient before the step?
+  bool keeps_gradient(const at::Tensor& leaf) const;
   // Do the tensors of the step have no data?
   bool on_meta() const { return on_meta_; }
   const std::string& device() const { return options_.device; }

@@ -42,6 +42,15 @@ Result<Compiled> compile_graph(const Graph& graph, const World& world, const Ste
   return compiled;
 }
 
+// With the same strides: what is expanded is copied once.
+at::Tensor copy_of(const at::Tensor& tensor) {
+  at::Tensor once = tensor;
+  for (std::int64_t dim = 0; dim < tensor.dim(); ++dim) {
+    if (tensor.stride(dim) == 0 && tensor.size(dim) > 1) once = once.narrow(dim, 0, 1);
+  }
+  return at::empty_strided(once.sizes(), once.strides(), once.options()).copy_(once).expand(tensor.sizes());
+}
+
 }  // namespace
 
 Result<std::unique_ptr<StepVariant>> StepVariant::create(const StepFunction& step,
@@ -124,7 +133,7 @@ std::vector<at::Tensor> StepVariant::results(const std::vector<at::Tensor>& brou
   for (const ResultPlace& place : results_) {
     const at::Tensor tensor = *kernels_.tensor(place.operand);
     if (!place.brought) {
-      all.push_back(at::empty_strided(tensor.sizes(), tensor.strides(), tensor.options()).copy_(tensor));
+      all.push_back(copy_of(tensor));
       continue;
     }
     const at::Tensor& base = brought[*place.brought];

@@ -182,6 +182,15 @@ std::vector<std::string> TwoHosts::mpich(int ranks_each, const std::vector<std::
   return command;
 }
 
+std::vector<std::string> TwoHosts::on(int host, const std::vector<std::string>& command) const {
+  std::vector<std::string> words = {"ip",         "netns",   "exec",
+                                    names_[host], "unshare", "--uts",
+                                    "sh",         "-c",      "hostname " + names_[host] + "; exec \"$@\"",
+                                    "enter"};
+  words.insert(words.end(), command.begin(), command.end());
+  return words;
+}
+
 RunOutcome TwoHosts::run(const std::vector<std::string>& command, std::chrono::seconds timeout) const {
   std::string line = "export LD_LIBRARY_PATH=" + quoted(library_folder_) +
                      "${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}; exec timeout -k 2 " + std::to_string(timeout.count()) +

@@ -41,6 +41,8 @@ class TwoHosts {
                                     Survivors survivors = Survivors::are_ended) const;
   std::vector<std::string> mpich(int ranks_each, const std::vector<std::string>& program,
                                  Survivors survivors = Survivors::are_ended) const;
+  // The command on that host, without the library folder.
+  std::vector<std::string> on(int host, const std::vector<std::string>& command) const;
   // Runs it on the first host; kills it and all that it started there at the timeout.
   RunOutcome run(const std::vector<std::string>& command, std::chrono::seconds timeout) const;
 

@@ -49,6 +49,13 @@ Graph make_ddp(GraphMaker& make) {
   };
   for (auto layer = static_cast<std::size_t>(options.layers); layer-- > 0;) {
     const NodeId gradient = mm(make, transposed(make, activations[layer]), flowing);
+    if (options.averages) {
+      const NodeId average =
+          make.op("_c10d_functional.all_reduce", {value(gradient), make.text("avg"), Arg::group(dp)});
+      results.push_back(add(make, weights[layer], make.wait(average)));
+      flowing = mm(make, flowing, transposed(make, weights[layer]));
+      continue;
+    }
     const NodeId average = make.op("aten.div.Tensor", {value(gradient), Arg::real(options.world)});
     if (options.coalesced) {
       bundle.emplace_back(average, layer);

@@ -2,8 +2,8 @@
 //
 //   const Result<RewriteResult> fused = fuse_ddp_with_concat(graph, {.bucket_size_mb = 25});
 //
-// Blocks are taken if their all_reduce averages a gradient: its input is a division by a number, and its wait has one user, the
-// graph's output or a copy_ into the gradient. Buckets fill in the order of the graph; what differs in group, reduce operation, dtype
+// Blocks are taken if their all_reduce averages a gradient: its reduce operation is avg; or its input is a division by a number, and
+// its wait has one user, the graph's output or a copy_ into the gradient. Buckets fill in the order of the graph; what differs in group, reduce operation, dtype
 // or divisor is in another bucket. The fused collective stands right after its last input. Users of early gradients that would now
 // stand before it move behind it, in their old order.
 #pragma once

@@ -1,0 +1,124 @@
+// hocket as a contestant of `./hk bench train`.
+//
+//   contestant_train CONTROL AFFINITY       one rank, started by hocket's or MPI's launcher
+//
+//   driver: make compiled gpt_4x256         answer: fine
+//   driver: run compiled 5                  answer: times NS…          one for each step
+//   driver: tell compiled                   answer: times LOSS [PLANNED GROWN PREDICTED_NS]     the loss in billionths
+//   driver: drop compiled                   answer: fine
+#include <ATen/Parallel.h>
+#include <fmt/format.h>
+
+#include <chrono>
+#include <map>
+#include <sstream>
+
+#include "comm/line_socket.h"
+#include "comm/rank_loop.h"
+#include "hocket/comm/launch_info.h"
+#include "ways.h"
+
+namespace hocket::train_bench {
+namespace {
+
+using comm_bench::Answer;
+using comm_bench::LineSocket;
+using Clock = std::chrono::steady_clock;
+
+class Rank {
+ public:
+  explicit Rank(World world) : world_(std::move(world)) {}
+
+  Answer answer_to(const std::string& line) {
+    Result<Answer> answer = done(line);
+    if (answer) return std::move(*answer);
+    return {Answer::Kind::failed, {}, answer.error().to_string()};
+  }
+
+ private:
+  struct Entry {
+    Way way;
+    double loss = 0;
+  };
+
+  Result<Answer> done(const std::string& line) {
+    std::istringstream words(line);
+    std::string verb, name;
+    words >> verb >> name;
+    if (verb == "make") {
+      std::string model;
+      words >> model;
+      HOCKET_TRY(Way way, make_way(name, model, world_));
+      ways_[name] = {std::move(way)};
+      return Answer{};
+    }
+    const auto found = ways_.find(name);
+    if (found == ways_.end()) return fail(ErrorKind::usage, "\"{}\": no way {} was made", line, name);
+    if (verb == "drop") {
+      ways_.erase(found);
+      return Answer{};
+    }
+    if (verb == "tell") return told(found->second);
+    int steps = 0;
+    words >> steps;
+    return run(found->second, steps);
+  }
+
+  Result<Answer> run(Entry& entry, int steps) {
+    HOCKET_TRY(const Communicator all, world_.communicator());
+    Answer answer{Answer::Kind::times};
+    for (int i = 0; i < steps; ++i) {
+      CallOptions blocking;
+      blocking.blocking = true;
+      HOCKET_CHECK(all.barrier(blocking).wait());
+      const auto start = Clock::now();
+      HOCKET_TRY(entry.loss, entry.way.step());
+      answer.ns.push_back(std::chrono::duration<double, std::nano>(Clock::now() - start).count());
+    }
+    return answer;
+  }
+
+  static Answer told(const Entry& entry) {
+    Answer answer{Answer::Kind::times, {entry.loss * 1e9}};
+    if (entry.way.memory.empty()) return answer;
+    answer.ns.insert(answer.ns.end(), entry.way.memory.begin(), entry.way.memory.end());
+    answer.ns.push_back(entry.way.predicted_ns);
+    return answer;
+  }
+
+  World world_;
+  std::map<std::string, Entry> ways_;
+};
+
+Status be_rank(const std::string& control, const std::string& affinity) {
+  comm_bench::start_watchdog();
+  HOCKET_TRY(const LaunchInfo started, launch_info());
+  HOCKET_CHECK(comm_bench::bind_to_cores(affinity, started.rank));  // before threads are started, which inherit it
+  at::set_num_threads(1);
+  HOCKET_TRY(World world, World::join());
+  HOCKET_TRY(LineSocket driver, LineSocket::connect(control));
+  HOCKET_CHECK(driver.send(to_line(Answer{Answer::Kind::ready, {}, std::to_string(world.rank())})));
+  Rank rank(std::move(world));
+  comm_bench::stop_watchdog();
+  for (;;) {
+    const Result<std::string> line = driver.receive();
+    if (!line || line->starts_with("quit")) return {};
+    comm_bench::start_watchdog();
+    const Answer answer = rank.answer_to(*line);
+    comm_bench::stop_watchdog();
+    HOCKET_CHECK(driver.send(to_line(answer)));
+  }
+}
+
+}  // namespace
+}  // namespace hocket::train_bench
+
+int main(int argc, char** argv) {
+  if (argc != 3) {
+    fmt::print(stderr, "got {} arguments, expected CONTROL AFFINITY\n", argc - 1);
+    return 2;
+  }
+  const hocket::Status status = hocket::train_bench::be_rank(argv[1], argv[2]);
+  if (!status) fmt::print(stderr, "{}\n", status.error().to_string());
+  return status ? 0 : 1;
+}

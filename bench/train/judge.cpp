@@ -1,0 +1,151 @@
+#include "judge.h"
+
+#include <fmt/format.h>
+
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "hocket/base/units.h"
+
+namespace hocket::train_bench {
+
+namespace {
+
+const Figures* of(const Race& race, const std::string& title) {
+  const auto found = race.lanes.find(title);
+  return found == race.lanes.end() || found->second.ms.empty() ? nullptr : &found->second;
+}
+
+class Judge {
+ public:
+  Judge(const Race& race, const Goals& goals) : race_(race), goals_(goals) {}
+
+  std::vector<std::string> misses() {
+    for (const auto& [ours, other] :
+         {std::pair("hocket compiled", "hocket blocking"), std::pair("hocket compiled", "PyTorch ddp"),
+          std::pair("hocket compiled_fsdp", "PyTorch fsdp")}) {
+      compare(ours, other);
+    }
+    if (race_.setting == "link") check_bound();
+    for (const char* const way : {"hocket compiled", "hocket compiled_fsdp"}) check_claims(way);
+    check_losses();
+    for (const auto& [title, figures] : race_.lanes) {
+      if (!figures.absent.empty()) miss("{} was not measured: {}", title, figures.absent);
+    }
+    return std::move(missed_);
+  }
+
+ private:
+  template <class... Args>
+  void miss(fmt::format_string<Args...> format, Args&&... args) {
+    missed_.push_back(
+        fmt::format("{} {}: {}", race_.setting, race_.model, fmt::format(format, std::forward<Args>(args)...)));
+  }
+
+  void compare(const char* ours, const char* other) {
+    const Figures* const mine = of(race_, ours);
+    const Figures* const theirs = of(race_, other);
+    if (mine == nullptr || theirs == nullptr) return;
+    const Figures* const alone = of(race_, "hocket alone");
+    const Figures* const blocking = of(race_, "hocket blocking");
+    const bool much = std::string_view(other) != "hocket blocking" && alone != nullptr && blocking != nullptr &&
+                      1 - alone->median() / blocking->median() > goals_.much;
+    const double asked = much ? goals_.least_speedup_when_much : goals_.least_speedup;
+    const double speedup = theirs->median() / mine->median();
+    if (speedup < asked) miss("{} is {:.2f} times as fast as {}, asked for {:.2f}", ours, speedup, other, asked);
+  }
+
+  void check_bound() {
+    const Figures* const compiled = of(race_, "hocket compiled");
+    const Figures* const alone = of(race_, "hocket alone");
+    const Figures* const communication = of(race_, "hocket communication");
+    if (compiled == nullptr || alone == nullptr || communication == nullptr) return;
+    const double bound = std::max(alone->median(), communication->median());
+    const double over = compiled->median() / bound;
+    if (over > goals_.most_over_bound) {
+      miss("the compiled step takes {:.2f} of max(compute, communication), asked for {:.2f}", over,
+           goals_.most_over_bound);
+    }
+  }
+
+  void check_claims(const char* way) {
+    const Figures* const figures = of(race_, way);
+    if (figures == nullptr || figures->planned_bytes == 0) return;
+    const double predicted = figures->predicted_ms / figures->median();
+    if (std::abs(predicted - 1) > goals_.most_off_predicted) {
+      miss("{} was predicted to take {:.1f} ms and takes {:.1f}", way, figures->predicted_ms, figures->median());
+    }
+    const double grown = figures->grown_bytes / figures->planned_bytes;
+    if (std::abs(grown - 1) > goals_.most_off_planned) {
+      miss("{} planned {} and the process grew by {}", way,
+           to_string(Bytes(static_cast<std::int64_t>(figures->planned_bytes))),
+           to_string(Bytes(static_cast<std::int64_t>(figures->grown_bytes))));
+    }
+  }
+
+  // All but the one without communication train the same model.
+  void check_losses() {
+    const Figures* const first = of(race_, "hocket blocking");
+    if (first == nullptr) return;
+    for (const auto& [title, figures] : race_.lanes) {
+      if (figures.ms.empty() || title == "hocket alone" || title == "hocket communication") continue;
+      if (std::abs(figures.loss / first->loss - 1) > goals_.same_loss) {
+        miss("{} has the loss {:.6f}, hocket blocking {:.6f}", title, figures.loss, first->loss);
+      }
+    }
+  }
+
+  const Race& race_;
+  const Goals& goals_;
+  std::vector<std::string> missed_;
+};
+
+}  // namespace
+
+std::string table_of(const Race& race) {
+  const Figures* const compiled = of(race, "hocket compiled");
+  std::string text = fmt::format("{} on {}\n  {:<22} {:>9} {:>9}  {:>10}  {}\n", race.model,
+                                 race.setting == "link" ? "two hosts, 1 Gbit/s" : "one host", "", "median ms", "least",
+                                 "of compiled", "loss");
+  for (const auto& [title, figures] : race.lanes) {
+    if (figures.ms.empty()) {
+      text += fmt::format("  {:<22} {}\n", title, figures.absent);
+      continue;
+    }
+    const double part = compiled == nullptr ? 0 : figures.median() / compiled->median();
+    text += fmt::format("  {:<22} {:>9.1f} {:>9.1f}  {:>10.2f}  {:.6f}", title, figures.median(), figures.least(), part,
+                        figures.loss);
+    if (figures.planned_bytes > 0) {
+      text += fmt::format("   predicted {:.1f} ms, planned {}, grown {}", figures.predicted_ms,
+                          to_string(Bytes(static_cast<std::int64_t>(figures.planned_bytes))),
+                          to_string(Bytes(static_cast<std::int64_t>(figures.grown_bytes))));
+    }
+    text += "\n";
+  }
+  return text;
+}
+
+std::vector<std::string> misses(const Race& race, const Goals& goals) { return Judge(race, goals).misses(); }
+
+std::string as_json(const std::vector<Race>& races, const std::vector<std::string>& notes,
+                    const std::vector<std::string>& missed) {
+  nlohmann::json all = {{"races", nlohmann::json::array()}, {"notes", notes}, {"missed", missed}};
+  for (const Race& race : races) {
+    nlohmann::json lanes;
+    for (const auto& [title, figures] : race.lanes) {
+      if (figures.ms.empty()) {
+        lanes[title] = {{"absent", figures.absent}};
+        continue;
+      }
+      lanes[title] = {{"median_ms", figures.median()}, {"least_ms", figures.least()}, {"loss", figures.loss}};
+      if (figures.planned_bytes == 0) continue;
+      lanes[title]["planned_bytes"] = figures.planned_bytes;
+      lanes[title]["grown_bytes"] = figures.grown_bytes;
+      lanes[title]["predicted_ms"] = figures.predicted_ms;
+    }
+    all["races"].push_back({{"setting", race.setting}, {"model", race.model}, {"lanes", lanes}});
+  }
+  return all.dump(2);
+}
+
+}  // namespace hocket::train_bench

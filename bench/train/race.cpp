@@ -1,0 +1,64 @@
+#include "race.h"
+
+#include <algorithm>
+
+#include "measuring.h"
+
+namespace hocket::train_bench {
+
+namespace {
+
+using comm_bench::Answer;
+using comm_bench::Contestant;
+
+Result<std::vector<Answer>> ask(Contestants& contestants, const Lane& lane, const std::string& line) {
+  const auto found = contestants.find(lane.contestant);
+  if (found == contestants.end()) return fail(ErrorKind::peer, "{} could not be started", lane.contestant);
+  return found->second->ask(line);
+}
+
+void take_steps(Figures& figures, const std::vector<Answer>& answers) {
+  for (std::size_t step = 0; step < answers[0].ns.size(); ++step) {
+    double slowest = 0;
+    for (const Answer& answer : answers) slowest = std::max(slowest, answer.ns[step]);
+    figures.ms.push_back(slowest / 1e6);
+  }
+}
+
+void take_told(Figures& figures, const std::vector<Answer>& answers) {
+  constexpr double billionths = 1e9;
+  for (const Answer& answer : answers) figures.loss += answer.ns[0] / billionths / static_cast<double>(answers.size());
+  if (answers[0].ns.size() < 4) return;
+  figures.planned_bytes = answers[0].ns[1];
+  figures.grown_bytes = answers[0].ns[2];
+  figures.predicted_ms = answers[0].ns[3] / 1e6;
+}
+
+}  // namespace
+
+double Figures::median() const { return hocket::median(ms); }
+double Figures::least() const { return lowest(ms); }
+
+Race run_race(const std::string& setting, const std::string& model, const std::vector<Lane>& lanes,
+              Contestants& contestants, RaceEffort effort) {
+  Race race{setting, model, {}};
+  const auto each = [&](const std::function<std::string(const Lane&)>& line,
+                        const std::function<void(Figures&, const std::vector<Answer>&)>& take) {
+    for (const Lane& lane : lanes) {
+      Figures& figures = race.lanes[lane.title()];
+      if (!figures.absent.empty()) continue;
+      const auto answers = ask(contestants, lane, line(lane));
+      if (!answers) figures.absent = answers.error().to_string();
+      else take(figures, *answers);
+    }
+  };
+  each([&](const Lane& lane) { return fmt::format("make {} {}", lane.way, model); }, [](auto&, const auto&) {});
+  for (int round = 0; round < effort.rounds; ++round) {
+    each([&](const Lane& lane) { return fmt::format("run {} {}", lane.way, effort.steps); }, take_steps);
+  }
+  each([](const Lane& lane) { return "tell " + lane.way; }, take_told);
+  each([](const Lane& lane) { return "drop " + lane.way; }, [](auto&, const auto&) {});
+  return race;
+}
+
+}  // namespace hocket::train_bench

@@ -1,0 +1,47 @@
+// Trains each model in every way that the contestants have, in turn.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "comm/contestant.h"
+
+namespace hocket::train_bench {
+
+// One way of one contestant, as the tables have it.
+struct Lane {
+  std::string contestant;  // "hocket", "PyTorch"
+  std::string way;
+  std::string title() const { return contestant + " " + way; }
+};
+
+struct Figures {
+  std::vector<double> ms;                                       // of every step, the slowest rank's
+  double loss = 0;                                              // after the same number of steps for all
+  double planned_bytes = 0, grown_bytes = 0, predicted_ms = 0;  // of compiled steps, rank 0
+  std::string absent;                                           // why there are none
+
+  double median() const;
+  double least() const;
+};
+
+struct Race {
+  std::string setting, model;
+  std::map<std::string, Figures> lanes;  // by title
+};
+
+struct RaceEffort {
+  int rounds = 6;
+  int steps = 3;  // in each round
+};
+
+using Contestants = std::map<std::string, std::unique_ptr<comm_bench::Contestant>>;
+
+// All lanes, in their order. A way that fails is absent, the others go on.
+Race run_race(const std::string& setting, const std::string& model, const std::vector<Lane>& lanes,
+              Contestants& contestants, RaceEffort effort);
+
+}  // namespace hocket::train_bench

@@ -1,0 +1,120 @@
+#include "ways.h"
+
+#include <ATen/ATen.h>
+#include <torch/optim/sgd.h>
+#include <unistd.h>
+
+#include <fstream>
+
+#include "hocket/torch/collectives.h"
+#include "hocket/torch/compile.h"
+#include "hocket/torch/data_parallel.h"
+#include "hocket/torch/fully_shard.h"
+#include "hocket/torch/symmetric_tensor.h"
+
+namespace hocket::train_bench {
+
+namespace {
+
+constexpr double learning_rate = 0.01;
+
+std::int64_t resident_bytes() {
+  std::ifstream file("/proc/self/statm");
+  std::int64_t whole = 0, resident = 0;
+  file >> whole >> resident;
+  return resident * sysconf(_SC_PAGESIZE);
+}
+
+using Forward = std::function<at::Tensor(const Tensors&)>;
+
+// A model, what computes its loss, and what happens to the gradients after the backward.
+struct Trained {
+  std::shared_ptr<Model> model;
+  Forward loss;
+  std::function<void()> after_backward = [] {};
+  std::unique_ptr<torch::optim::SGD> optimizer = {};
+
+  Tensors step(const Tensors& batch) {
+    optimizer->zero_grad();
+    const at::Tensor value = loss(batch);
+    value.backward();
+    after_backward();
+    optimizer->step();
+    return {value.detach()};
+  }
+};
+
+void average_blocking(const Model& model, double ranks) {
+  for (const at::Tensor& parameter : model.parameters()) {
+    parameter.grad().copy_(all_reduce(parameter.grad() / ranks, "sum"));
+  }
+}
+
+// What data-parallel training has to communicate, and nothing else.
+Way communication_alone(const Model& model) {
+  std::int64_t elements = 0;
+  for (const at::Tensor& parameter : model.parameters()) elements += parameter.numel();
+  Way way;
+  way.step = [gradients = symmetric_empty({elements}, at::kFloat).zero_()]() -> Result<double> {
+    all_reduce_(gradients, ReduceOp::avg).wait();
+    return 0.0;
+  };
+  return way;
+}
+
+std::shared_ptr<Trained> trained(const std::string& way, std::shared_ptr<Model> model, const World& world) {
+  auto made = std::make_shared<Trained>();
+  made->model = model;
+  if (way.ends_with("fsdp")) {
+    auto sharded = std::make_shared<FullySharded<Model>>(model, ShardOptions{.units = model->units()});
+    made->loss = [sharded](const Tensors& batch) { return sharded->forward(batch[0], batch[1]); };
+  } else if (way == "ddp" || way == "compiled") {
+    auto parallel = std::make_shared<DistributedDataParallel<Model>>(model);
+    made->loss = [parallel](const Tensors& batch) { return parallel->forward(batch[0], batch[1]); };
+  } else {
+    made->loss = [model](const Tensors& batch) { return model->forward(batch[0], batch[1]); };
+    if (way == "blocking") {
+      made->after_backward = [model, ranks = world.size()] { average_blocking(*model, ranks); };
+    }
+  }
+  made->optimizer = std::make_unique<torch::optim::SGD>(model->parameters(), learning_rate);
+  return made;
+}
+
+Result<Way> compiled_way(std::shared_ptr<Trained> made, const Tensors& batch) {
+  const std::int64_t before = resident_bytes();
+  StepOptions options;
+  options.parameters = named_tensors(*made->model);
+  HOCKET_TRY(CompiledStep compiled,
+             compile([made](const Tensors& in) { return made->step(in); }, batch, std::move(options)));
+  auto step = std::make_shared<CompiledStep>(std::move(compiled));
+  HOCKET_CHECK(step->run(batch));
+  Way way;
+  way.memory = {static_cast<double>(step->executor().planned().count), static_cast<double>(resident_bytes() - before)};
+  way.predicted_ns = step->compiled().after.step_time.seconds() * 1e9;
+  way.step = [step, made, batch]() -> Result<double> {
+    HOCKET_TRY(const Tensors loss, step->run(batch));
+    return loss[0].item<double>();
+  };
+  return way;
+}
+
+}  // namespace
+
+Result<Way> make_way(const std::string& name, const std::string& model_name, const World& world) {
+  HOCKET_TRY(std::shared_ptr<Model> model, make_model(model_name));
+  const Tensors batch = model->batch_of(world.rank());
+  try {
+    if (name == "communication") return communication_alone(*model);
+    std::shared_ptr<Trained> made = trained(name, std::move(model), world);
+    if (name.starts_with("compiled")) return compiled_way(std::move(made), batch);
+    Way way;
+    way.step = [made, batch]() -> Result<double> { return made->step(batch)[0].item<double>(); };
+    HOCKET_CHECK(way.step());
+    return way;
+  } catch (const c10::Error& error) {
+    return fail(ErrorKind::internal, "{}: {}", name, error.what_without_backtrace());
+  }
+}
+
+}  // namespace hocket::train_bench

@@ -1,0 +1,28 @@
+// The ways in which a rank of hocket can train a model.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "hocket/comm/world.h"
+#include "models.h"
+
+namespace hocket::train_bench {
+
+// A model of its own, and one step of training it.
+struct Way {
+  std::function<Result<double>()> step;  // the loss before it
+  std::vector<double> memory = {};       // bytes: planned, and by how much the process grew; of compiled steps only
+  double predicted_ns = 0;               // a compiled step by the cost model
+};
+
+// alone       no communication
+// communication      one all_reduce of all gradients, and no computation
+// blocking    one all_reduce after the other when the backward is done
+// ddp, fsdp   DistributedDataParallel and fully_shard(), step by step
+// compiled, compiled_fsdp      the same two, compiled
+Result<Way> make_way(const std::string& name, const std::string& model, const World& world);
+
+}  // namespace hocket::train_bench
