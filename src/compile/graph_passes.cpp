@@ -6,6 +6,8 @@
 #include "hocket/fsdp/remove_unsharded_param_inputs.h"
 #include "hocket/fuse/bucket.h"
 #include "hocket/fuse/ddp.h"
+#include "hocket/fuse/fold_averages.h"
+#include "hocket/fuse/forward_copies.h"
 #include "hocket/fuse/schedule_comm_wait.h"
 
 namespace hocket {
@@ -78,6 +80,8 @@ std::vector<Pass> fsdp_passes() {
 
 std::vector<Pass> fuse_passes() {
   return {
+      plain("fold_averages", "let an all_reduce average, instead of dividing before it", fold_averages),
+      plain("forward_copies", "use a result instead of the tensor that it is copied over", forward_copies),
       ddp_pass("fuse_ddp_with_concat", "one all_reduce for each bucket of gradients, on one concatenated tensor",
                fuse_ddp_with_concat),
       ddp_pass("fuse_ddp_with_coalesced", "one coalesced all_reduce for each bucket of gradients",

@@ -35,6 +35,8 @@ Result<StepVariant*> CompiledStep::State::variant_for(const std::vector<at::Tens
 
 std::vector<PassCall> default_step_passes() {
   return {{"remove_dead_getitems", {}},
+          {"fold_averages", {}},
+          {"forward_copies", {}},
           {"bucket_all_gather", {}},
           {"bucket_reduce_scatter", {}},
           {"fuse_ddp_with_coalesced", {}},

@@ -105,8 +105,10 @@ class Checker:
     def find(self, path, name):
         """The file of ours that an #include of `name` in `path` means, by its path below the root."""
         folders = ["include", "src"]
-        if path.name.endswith("_test.cpp") or path.parts[0] == "bench":  # benchmarks use fixtures of the tests, too
+        if path.name.endswith("_test.cpp"):
             folders.append("tests")
+        if path.parts[0] == "bench":  # fixtures of the tests, and the model of the demo
+            folders += ["tests", "tools/hocket"]
         if path.parts[0] == "tools":
             folders.append("/".join(path.parts[:2]))
         if path.parts[0] in {"bench", "python"}:

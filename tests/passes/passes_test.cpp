@@ -19,6 +19,7 @@ const std::vector<std::string> graph_pipelines = {
     "remove_unsharded_param_inputs",
     "reinplace_all_gather",
     "enforce_fsdp_order",
+    "forward_copies",
     "fuse_ddp_with_concat",
     "fuse_ddp_with_concat(first_bucket_mb=0.0003,bucket_size_mb=0.0006)",
     "fuse_ddp_with_coalesced",
@@ -136,6 +137,7 @@ TEST(Passes, change_graphs_of_their_kind) {
     }
     return changed;
   };
+  EXPECT_GE(changes("forward_copies", {.shape = GraphShape::ddp, .copy_over = true}), 15);
   EXPECT_GE(changes("fuse_ddp_with_concat", {.shape = GraphShape::ddp}), 15);
   EXPECT_GE(changes("fuse_ddp_with_coalesced", {.shape = GraphShape::ddp}), 15);
   EXPECT_GE(changes("bucket_all_gather(bucket_size_mb=25)", {.shape = GraphShape::fsdp}), 15);

@@ -24,6 +24,7 @@ RandomGraphOptions random_graph_options(std::uint64_t seed) {
   options.coalesced = random.chance(40);
   options.in_place = random.chance(40);
   options.copy_back = random.chance(40);
+  options.copy_over = options.shape == GraphShape::ddp && random.chance(20);
   options.views = static_cast<int>(random.between(0, 40));
   options.mutations = static_cast<int>(random.between(0, 20));
   options.collectives = static_cast<int>(random.between(0, 30));

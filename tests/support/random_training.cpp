@@ -49,6 +49,15 @@ Graph make_ddp(GraphMaker& make) {
   };
   for (auto layer = static_cast<std::size_t>(options.layers); layer-- > 0;) {
     const NodeId gradient = mm(make, transposed(make, activations[layer]), flowing);
+    if (options.copy_over) {
+      const NodeId sum = make.wait(make.all_reduce(gradient, dp));
+      const NodeId before = make.random().chance(50) ? relu(make, gradient) : flowing;
+      make.op("aten.copy_", {value(gradient), value(sum)});
+      results.push_back(add(make, weights[layer], gradient));
+      if (make.random().chance(20)) results.push_back(sum);  // then it must stay
+      flowing = mm(make, before, transposed(make, weights[layer]));
+      continue;
+    }
     if (options.averages) {
       const NodeId average =
           make.op("_c10d_functional.all_reduce", {value(gradient), make.text("avg"), Arg::group(dp)});
