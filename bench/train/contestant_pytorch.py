@@ -159,10 +159,14 @@ class ResNet(nn.Module):
 MODELS = {"mlp": Mlp, "gpt_4x256": lambda: Gpt(4, 256), "gpt_8x512": lambda: Gpt(8, 512), "resnet": ResNet}
 
 
+def noise(count, start):
+    return ((torch.arange(count, dtype=torch.double) * 12.9898 + start).sin() * 43758.5453).remainder(1.0) * 2 - 1
+
+
 def set_weights(model):
     with torch.no_grad():
         for number, (name, parameter) in enumerate(model.named_parameters()):
-            waves = (torch.arange(parameter.numel(), dtype=torch.double) * 0.37 + number).sin().view(parameter.shape)
+            waves = noise(parameter.numel(), number).view(parameter.shape)
             if parameter.dim() == 1 and name.endswith("weight"):
                 parameter.copy_(1 + waves * 0.1)
             else:

@@ -104,12 +104,17 @@ struct ResNet final : Model {
   std::vector<std::shared_ptr<nn::Module>> units() const override { return blocks->children(); }
 };
 
+// Numbers between -1 and 1 that look random and are the same everywhere.
+at::Tensor noise(std::int64_t count, double start) {
+  return ((at::arange(count, at::kDouble) * 12.9898 + start).sin() * 43758.5453).remainder(1.0) * 2 - 1;
+}
+
 void set_weights(Model& model) {
   const at::AutoGradMode no_grad(false);
   double number = 0;
   for (const auto& named : model.named_parameters()) {
     at::Tensor parameter = named.value();
-    const at::Tensor waves = (at::arange(parameter.numel(), at::kDouble) * 0.37 + number).sin().view(parameter.sizes());
+    const at::Tensor waves = noise(parameter.numel(), number).view(parameter.sizes());
     const bool is_scale = parameter.dim() == 1 && named.key().ends_with("weight");
     const auto inputs = static_cast<double>(parameter.numel() / parameter.size(0));
     parameter.copy_(is_scale ? 1 + waves * 0.1 : waves * (0.8 / std::sqrt(inputs)));

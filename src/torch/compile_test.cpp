@@ -64,6 +64,22 @@ TEST(CompiledStep, trains_like_the_function_bit_for_bit) {
   });
 }
 
+TEST(CompiledStep, decides_by_what_it_took_and_leaves_no_trace_of_it) {
+  on_ranks(2, [](int rank) {
+    const TwoLayers eager(1), compiled(1);
+    const Tensors batch = batch_of(rank, 0, 8);
+    auto step = compile([&](const Tensors& in) { return compiled.train(in); }, batch,
+                        {.parameters = compiled.named(), .measured_runs = 2});
+    ASSERT_TRUE(step) << step.error().to_string();
+    EXPECT_TRUE(at::equal(compiled.first, eager.first)) << "measuring has trained";
+    EXPECT_TRUE(at::equal(compiled.second, eager.second)) << "measuring has trained";
+    EXPECT_TRUE(at::equal(batch[0], batch_of(rank, 0, 8)[0]));
+    EXPECT_TRUE(at::equal((*step)(batch)[0], eager.train(batch)[0]));
+    EXPECT_TRUE(at::equal(compiled.first, eager.first));
+    EXPECT_EQ(step->compilations(), 1U);
+  });
+}
+
 TEST(CompiledStep, is_compiled_again_for_other_shapes_and_says_why) {
   on_ranks(2, [](int rank) {
     const TwoLayers eager(1), compiled(1);

@@ -36,6 +36,7 @@ struct GradientAverager::State : std::enable_shared_from_this<State> {
   State(std::vector<at::Tensor> its_parameters, const DataParallelOptions& its_options);
   void make_buckets();
   void close(Bucket bucket);
+  void give_memory(Bucket& bucket);
   void listen();
   void gradient_is_there(std::size_t parameter);
   void average_in_capture(const at::Tensor& parameter) const;
@@ -85,13 +86,20 @@ void GradientAverager::State::make_buckets() {
 }
 
 void GradientAverager::State::close(Bucket bucket) {
+  for (std::size_t place = 0; place < bucket.parameters.size(); ++place) {
+    place_of[bucket.parameters[place]] = {buckets.size(), place};
+  }
+  buckets.push_back(std::move(bucket));
+}
+
+// With the first backward that is not captured: a compiled step has memory of its own. Collective, as the backward is.
+void GradientAverager::State::give_memory(Bucket& bucket) {
   std::int64_t elements = 0;
   for (const std::size_t i : bucket.parameters) elements += parameters[i].numel();
   const at::TensorOptions like = parameters[bucket.parameters[0]].options().requires_grad(false);
   bucket.memory = symmetric_empty({elements}, like, options.group).zero_();
   std::int64_t at = 0;
   for (const std::size_t i : bucket.parameters) {
-    place_of[i] = {buckets.size(), bucket.gradients.size()};
     const std::int64_t count = parameters[i].numel();
     // On the same memory, but no view to autograd: Optimizer::zero_grad(false) would not take one.
     bucket.gradients.push_back(at::empty({0}, like).set_(bucket.memory.storage(), bucket.memory.storage_offset() + at,
@@ -99,7 +107,6 @@ void GradientAverager::State::close(Bucket bucket) {
                                                          c10::contiguous_strides(parameters[i].sizes())));
     at += count;
   }
-  buckets.push_back(std::move(bucket));
 }
 
 void GradientAverager::State::listen() {
@@ -145,7 +152,10 @@ void GradientAverager::State::begin_backward() {
   in_backward = true;
   next_bucket = 0;
   std::fill(is_ready.begin(), is_ready.end(), false);
-  for (Bucket& bucket : buckets) bucket.ready = 0;
+  for (Bucket& bucket : buckets) {
+    bucket.ready = 0;
+    if (!bucket.memory.defined()) give_memory(bucket);
+  }
   torch::autograd::Engine::get_default_engine().queue_callback([self = weak_from_this()] {
     if (const auto state = self.lock()) state->end_backward();
   });

@@ -1,11 +1,14 @@
 #include "torch/step_variant.h"
 
 #include <ATen/ATen.h>
+#include <ATen/CPUGeneratorImpl.h>
 
 #include <algorithm>
+#include <array>
 #include <map>
 
 #include "hocket/run/all_ranks.h"
+#include "hocket/run/measure_collectives.h"
 
 namespace hocket {
 
@@ -22,13 +25,11 @@ Result<Capture> capture_step(const StepFunction& step, const std::vector<at::Ten
   return capture(step, inputs, how);
 }
 
-Result<Compiled> compile_graph(const Graph& graph, const World& world, const StepOptions& options) {
+Result<Compiled> compile_with(const std::vector<PassCall>& passes, const Graph& graph, const CostOptions& cost,
+                              const World& world, const StepOptions& options) {
   CompileOptions how;
-  how.cost = options.cost;
-  if (how.cost.machine == Machine{}) {
-    HOCKET_TRY(how.cost.machine, find_machine("cpu"));
-  }
-  how.passes = options.passes.empty() ? default_step_passes() : options.passes;
+  how.cost = cost;
+  how.passes = passes;
   how.memory_limit = options.memory_limit;
   HOCKET_TRY(const Communicator everybody, world.communicator());
   AllRanks all(everybody);
@@ -40,6 +41,33 @@ Result<Compiled> compile_graph(const Graph& graph, const World& world, const Ste
                 options.name);
   }
   return compiled;
+}
+
+// The default passes with several sizes of buckets for data-parallel gradients: few large ones are best where the network is fast,
+// smaller ones where it is slow, and a rank has to begin with communication before the backward is done.
+Result<Compiled> compile_graph(const Graph& graph, const CostOptions& cost, const World& world,
+                               const StepOptions& options) {
+  if (!options.passes.empty()) return compile_with(options.passes, graph, cost, world, options);
+  constexpr std::array bucket_sizes = {"25", "8", "4", "2", "1"};  // MiB
+  constexpr double worth_it = 0.99;                                // of the step with larger ones
+  std::optional<Compiled> best;
+  for (const char* const size : bucket_sizes) {
+    std::vector<PassCall> passes = default_step_passes();
+    for (PassCall& pass : passes) {
+      if (pass.name == "fuse_ddp_with_coalesced") pass.arguments = {{"bucket_size_mb", size}};
+    }
+    HOCKET_TRY(Compiled compiled, compile_with(passes, graph, cost, world, options));
+    const bool better = !best || compiled.after.step_time.seconds() < worth_it * best->after.step_time.seconds();
+    if (better) best = std::move(compiled);
+    if (best->after.exposed == Nanoseconds()) break;
+  }
+  return std::move(*best);
+}
+
+// What the profile is of: collectives are measured apart.
+bool is_compute(const Program& program, StepId step) {
+  const OpSpec* const spec = program.op_spec(step);
+  return spec == nullptr || !(spec->effects.comm || spec->effects.waits);
 }
 
 // With the same strides: what is expanded is copied once.
@@ -57,17 +85,65 @@ Result<std::unique_ptr<StepVariant>> StepVariant::create(const StepFunction& ste
                                                          const std::vector<at::Tensor>& inputs, InputTypes types,
                                                          const World& world, const StepOptions& options) {
   HOCKET_TRY(Capture captured, capture_step(step, inputs, world, options));
-  HOCKET_TRY(Compiled compiled, compile_graph(captured.graph, world, options));
+  CostOptions cost = options.cost;
+  if (cost.machine == Machine{}) {
+    HOCKET_TRY(cost.machine, find_machine("cpu"));
+  }
+  if (options.measured_runs > 0) HOCKET_CHECK(measure(cost, types, captured, inputs, world, options));
+  HOCKET_TRY(Compiled compiled, compile_graph(captured.graph, cost, world, options));
   std::unique_ptr<StepVariant> variant(new StepVariant(std::move(types), std::move(captured), std::move(compiled)));
-  HOCKET_CHECK(variant->prepare(world, options));
+  HOCKET_CHECK(variant->prepare(world, {options.timeout, options.record}));
   return variant;
 }
 
-Status StepVariant::prepare(const World& world, const StepOptions& options) {
-  ExecutorOptions how;
-  how.record = options.record;
-  how.timeout = options.timeout;
-  HOCKET_TRY(executor_, Executor::create(*compiled.program(), kernels_, world, how));
+// What the step's kernels and collectives take here, into the cost model.
+Status StepVariant::measure(CostOptions& cost, const InputTypes& types, const Capture& captured,
+                            const std::vector<at::Tensor>& inputs, const World& world, const StepOptions& options) {
+  const std::vector<PassCall> passes = options.passes.empty() ? default_step_passes() : options.passes;
+  HOCKET_TRY(Compiled compiled, compile_with(passes, captured.graph, cost, world, options));
+  StepVariant variant(types, captured, std::move(compiled));
+  HOCKET_CHECK(variant.prepare(world, {options.timeout, true}));
+  HOCKET_TRY(const auto collectives,
+             measure_collectives(variant.executor().program(), world, {.timeout = options.timeout}));
+  if (collectives) cost.machine.collectives = *collectives;
+  HOCKET_TRY(cost.profile, variant.profile(options.measured_runs, inputs, options.parameters));
+  return {};
+}
+
+Result<Profile> StepVariant::profile(int runs, const std::vector<at::Tensor>& inputs,
+                                     const std::vector<NamedTensor>& parameters) {
+  std::vector<std::pair<at::Tensor, at::Tensor>> written;
+  const std::vector<at::Tensor> all = all_tensors(inputs, parameters);
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    if (brought_[i].written) written.emplace_back(all[i].detach(), all[i].detach().clone());
+  }
+  at::Generator random = at::detail::getDefaultCPUGenerator();
+  const at::Tensor random_state = random.get_state();
+  const Program& program = executor_->program();
+  std::map<std::string, std::vector<Nanoseconds>> times;
+  Status status;
+  for (int i = 0; i <= runs && status; ++i) {  // the first one finds cold memory
+    const auto results = run(inputs, parameters);
+    if (!results) status = fail(results.error());
+    for (std::size_t step = 0; results && i > 0 && step < program.size(); ++step) {
+      if (!is_compute(program, StepId(step))) continue;
+      const StepRecord& record = executor_->last_run().steps[step];
+      times[call_key(program, StepId(step))].push_back(record.end - record.start);
+    }
+  }
+  for (auto& [tensor, before] : written) tensor.copy_(before);
+  random.set_state(random_state);
+  HOCKET_CHECK(status);
+  Profile profile;
+  for (auto& [call, samples] : times) {
+    std::nth_element(samples.begin(), samples.begin() + std::ssize(samples) / 2, samples.end());
+    HOCKET_CHECK(profile.set_call(call, samples[samples.size() / 2]));
+  }
+  return profile;
+}
+
+Status StepVariant::prepare(const World& world, const ExecutorOptions& options) {
+  HOCKET_TRY(executor_, Executor::create(*compiled.program(), kernels_, world, options));
   find_brought();
   find_results();
   return {};
@@ -108,11 +184,17 @@ void StepVariant::find_results() {
   }
 }
 
-Result<std::vector<at::Tensor>> StepVariant::run(const std::vector<at::Tensor>& inputs,
-                                                 const std::vector<NamedTensor>& parameters) {
+std::vector<at::Tensor> StepVariant::all_tensors(const std::vector<at::Tensor>& inputs,
+                                                 const std::vector<NamedTensor>& parameters) const {
   std::vector<at::Tensor> all = inputs;
   for (const auto& [name, tensor] : parameters) all.push_back(tensor);
   for (const auto& [name, tensor] : captured.attributes) all.push_back(tensor);
+  return all;
+}
+
+Result<std::vector<at::Tensor>> StepVariant::run(const std::vector<at::Tensor>& inputs,
+                                                 const std::vector<NamedTensor>& parameters) {
+  const std::vector<at::Tensor> all = all_tensors(inputs, parameters);
   memory_.clear();
   for (std::size_t i = 0; i < all.size(); ++i) {
     if (!brought_[i].buffer.valid()) continue;

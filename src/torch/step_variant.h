@@ -37,7 +37,13 @@ class StepVariant {
 
   StepVariant(InputTypes its_types, Capture its_capture, Compiled its_compiled)
       : types(std::move(its_types)), captured(std::move(its_capture)), compiled(std::move(its_compiled)) {}
-  Status prepare(const World& world, const StepOptions& options);
+  Status prepare(const World& world, const ExecutorOptions& options);
+  static Status measure(CostOptions& cost, const InputTypes& types, const Capture& captured,
+                        const std::vector<at::Tensor>& inputs, const World& world, const StepOptions& options);
+  // What its steps took in so many runs; what they wrote is put back.
+  Result<Profile> profile(int runs, const std::vector<at::Tensor>& inputs, const std::vector<NamedTensor>& parameters);
+  std::vector<at::Tensor> all_tensors(const std::vector<at::Tensor>& inputs,
+                                      const std::vector<NamedTensor>& parameters) const;
   void find_brought();
   void find_results();
   std::vector<at::Tensor> results(const std::vector<at::Tensor>& brought);

@@ -34,6 +34,7 @@ struct StepOptions {
   std::vector<PassCall> passes = {};         // empty: default_step_passes()
   MemoryLimit memory_limit = {};
   CostOptions cost = {};  // without a machine: the CPUs of this host
+  int measured_runs = 0;  // run the step so often before it is compiled for good, and decide by what it took
   bool record = false;    // keep when what happened in the last run
   std::chrono::milliseconds timeout{300'000};
 };
@@ -65,7 +66,8 @@ class CompiledStep {
   std::unique_ptr<State> state_;
 };
 
-// Collective over the world: all ranks compile the same step, agree on what everything takes and compare what they decided.
+// Collective over the world: all ranks compile the same step, agree on what everything takes and compare what they decided. With
+// measured_runs, what these write and the state of the random generator are put back.
 Result<CompiledStep> compile(StepFunction step, const std::vector<at::Tensor>& example_inputs,
                              StepOptions options = {});
 
