@@ -27,6 +27,8 @@ set_source_files_properties("${PROJECT_SOURCE_DIR}/src/base/version.cpp" PROPERT
 target_precompile_headers(hocket_core PRIVATE
   <fmt/format.h> <tl/expected.hpp> <algorithm> <functional> <map> <memory> <optional> <string> <unordered_map> <variant> <vector>)
 
+include(HocketPage)
+
 set(HOCKET_WITH_TORCH 0)
 
 if(HOCKET_TORCH)

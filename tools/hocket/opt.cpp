@@ -9,6 +9,7 @@
 #include "hocket/compile/compile.h"
 #include "hocket/ir/file.h"
 #include "hocket/ir/text.h"
+#include "hocket/report/report.h"
 
 namespace hocket::tool {
 
@@ -20,6 +21,8 @@ struct OptOptions {
   std::string file;
   std::string to;
   std::string order_to;
+  std::string html_to;
+  std::string trace_to;
   std::string passes;
   std::vector<std::string> off;
   std::vector<std::string> print_after;
@@ -170,7 +173,17 @@ Result<std::string> picture(const Subject& subject, const CostModel& cost) {
       subject);
 }
 
-Status write_results(const Compiled& compiled, const Subject& original, const OptOptions& options) {
+Status write_reports(const Compiled& compiled, const Subject& original, const OptOptions& options,
+                     const CompileOptions& how) {
+  if (options.html_to.empty() && options.trace_to.empty()) return {};
+  HOCKET_TRY(const ReportData report, report_of(original, compiled, CostModel(how.cost), how.memory_limit));
+  if (!options.html_to.empty()) HOCKET_CHECK(write_report(options.html_to, report));
+  if (!options.trace_to.empty()) HOCKET_CHECK(write_trace(options.trace_to, report));
+  return {};
+}
+
+Status write_results(const Compiled& compiled, const Subject& original, const OptOptions& options,
+                     const CompileOptions& how) {
   if (!options.order_to.empty()) {
     const auto* graph = std::get_if<Graph>(&original);
     if (graph == nullptr) return fail(ErrorKind::usage, "--order-out is for graphs, and {} is a program", options.file);
@@ -178,7 +191,7 @@ Status write_results(const Compiled& compiled, const Subject& original, const Op
     HOCKET_CHECK(write_bytes(options.order_to, order));
   }
   if (!options.to.empty()) HOCKET_CHECK(write_subject(compiled.subject, options.to));
-  return {};
+  return write_reports(compiled, original, options, how);
 }
 
 Status print_results(const Compiled& compiled, const Subject& original, const OptOptions& options,
@@ -239,7 +252,8 @@ int run_opt(const OptOptions& options) {
   };
   const auto compiled = compile(std::move(*subject), *how, registry);
   if (!compiled) return complain(at(compiled.error(), options.file));
-  if (const Status written = write_results(*compiled, original, options); !written) return complain(written.error());
+  if (const Status written = write_results(*compiled, original, options, *how); !written)
+    return complain(written.error());
   const Status printed = print_results(*compiled, original, options, *how);
   return printed ? ok : complain(printed.error());
 }
@@ -258,6 +272,9 @@ void add_opt(CLI::App& app, Action& action) {
   command->add_option("-o,--output", options->to, "write the result; its name tells the form, as in hocket convert");
   command->add_option("--order-out", options->order_to,
                       "write the order of the original's nodes as {\"order\": [ids]}");
+  command->add_option("--html", options->html_to,
+                      "write a page that shows the timelines before and after; opens in a browser");
+  command->add_option("--trace", options->trace_to, "write both timelines as a trace for ui.perfetto.dev");
   command->add_flag("--stats", options->stats, "a table with a row for each collective");
   command->add_option("--rows", options->rows, "at most so many rows, the most exposed ones (0: all)")
       ->capture_default_str();
@@ -270,6 +287,7 @@ void add_opt(CLI::App& app, Action& action) {
       "  hocket opt step.json.gz -o fast.json.gz                    the default list of passes\n"
       "  hocket opt step.json.gz --memory-limit 1.1x --stats\n"
       "  hocket opt step.json.gz --passes 'raise_comms,sink_waits' --order-out order.json\n"
+      "  hocket opt step.json.gz --html overlap.html\n"
       "  hocket opt --list-passes");
   command->callback([options, &action] { action = [options] { return run_opt(*options); }; });
 }
