@@ -157,6 +157,8 @@ if(NOT HOCKET_SANITIZE)
       --build "${PROJECT_BINARY_DIR}" --tool $<TARGET_FILE:hocket_tool> --torch ${HOCKET_WITH_TORCH}
       --cmake "${CMAKE_COMMAND}" --cxx "${CMAKE_CXX_COMPILER}")
     set_tests_properties(docs PROPERTIES TIMEOUT 1200)
+    add_test(NAME page COMMAND ${python} "${tests_folder}/page/page_test.py" --tool $<TARGET_FILE:hocket_tool>)
+    set_tests_properties(page PROPERTIES TIMEOUT 300 SKIP_RETURN_CODE 77)
   endif()
   if(HOCKET_INSTALL)
     foreach(way find_package pkg_config add_subdirectory)

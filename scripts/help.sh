@@ -82,7 +82,7 @@ TEXT
 ./hk setup [--all] [--torch off]
 
 Installs the Debian packages of scripts/packages.txt and libtorch into .venv.
-  --all   also the packages for lint, format and fuzzing
+  --all   also what lint, format, fuzzing and the tests of the report's page need
 
   ./hk setup
   PIP_FIND_LINKS=wheels ./hk setup      offline, from a folder of wheels

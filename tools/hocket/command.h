@@ -21,6 +21,8 @@ void add_convert(CLI::App& app, Action& action);
 void add_stats(CLI::App& app, Action& action);
 void add_opt(CLI::App& app, Action& action);
 void add_explain(CLI::App& app, Action& action);
+void add_sim(CLI::App& app, Action& action);
+void add_diff(CLI::App& app, Action& action);
 void add_demo(CLI::App& app, Action& action);
 void add_calibrate(CLI::App& app, Action& action);
 // `program` is read when the action runs.

@@ -10,7 +10,10 @@
 #include "hocket/compile/compile.h"
 #include "hocket/ir/file.h"
 #include "hocket/ir/verify.h"
+#include "hocket/report/picture.h"
+#include "hocket/report/report.h"
 #include "hocket/schedule/overlap_report.h"
+#include "terminal.h"
 
 namespace hocket::tool {
 
@@ -55,6 +58,18 @@ std::string list_of(const StepGraph& steps) {
   return text + "hocket explain GRAPH COLLECTIVE says why\n";
 }
 
+Json json_list(const StepGraph& steps) {
+  Json list = Json::array();
+  for (const CollectiveStats& stats : overlap_report(steps, steps.original_order(), nullptr).collectives) {
+    list.push_back({{"collective", steps.name(stats.collective)},
+                    {"group", steps.lane_name(steps.lane(stats.collective))},
+                    {"time_ms", stats.time.ms()},
+                    {"hidden_ms", stats.overlapped.ms()},
+                    {"exposed_ms", stats.exposed_after.ms()}});
+  }
+  return list;
+}
+
 Json json_of(const Attempt& made, const StepGraph& steps) {
   Json grouped = Json::array();
   for (const StepIndex step : made.move.grouped) grouped.push_back(steps.name(step));
@@ -87,6 +102,18 @@ Json json_of(const Explanation& why, const StepGraph& steps) {
   return object;
 }
 
+Status say_overview(const Subject& subject, const StepGraph& steps, const CostModel& cost,
+                    const ExplainOptions& options) {
+  if (options.json) {
+    say(json_list(steps).dump() + "\n");
+    return {};
+  }
+  HOCKET_TRY(const ShownTimeline line, estimated_timeline(subject, cost, {}));
+  const Terminal terminal = standard_output();
+  say(overlap_picture(line, {.width = terminal.width, .colour = terminal.colour}) + "\n" + list_of(steps));
+  return {};
+}
+
 Status explain_subject(const Subject& subject, const ExplainOptions& options) {
   HOCKET_TRY(CostOptions cost_options, options.cost.options());
   HOCKET_TRY(const MemoryLimit limit, options.cost.limit());
@@ -97,10 +124,7 @@ Status explain_subject(const Subject& subject, const ExplainOptions& options) {
         const Estimates estimates = cost.estimate(form);
         warn_of_notes(form.name(), estimates.notes);
         HOCKET_TRY(const StepGraph steps, StepGraph::of(form, estimates.times));
-        if (options.collective.empty()) {
-          say(list_of(steps));
-          return {};
-        }
+        if (options.collective.empty()) return say_overview(subject, steps, cost, options);
         HOCKET_TRY(const StepIndex collective, find_collective(steps, options.collective));
         HOCKET_TRY(const StepGraph free_order, StepGraph::of(form, estimates.times, {.keep_collective_order = false}));
         const auto order = steps.original_order();
@@ -134,7 +158,8 @@ void add_explain(CLI::App& app, Action& action) {
       app.add_subcommand("explain", "Say why a collective is exposed and what would help, or why ranks failed");
   CLI::Option* const graph =
       command->add_option("GRAPH", options->file, "text, JSON or gzipped JSON; - is standard input");
-  command->add_option("COLLECTIVE", options->collective, "its name; without it: a list of the most exposed ones");
+  command->add_option("COLLECTIVE", options->collective,
+                      "its name; without it: a picture of the step and the most exposed ones");
   command
       ->add_option("--flight", options->flights,
                    "instead of a graph: reports that ranks left in HOCKET_FLIGHT when they failed")

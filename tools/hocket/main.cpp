@@ -29,6 +29,8 @@ constexpr const char* examples =
     "  hocket convert step.json.gz step.hk       the same program as text\n"
     "  hocket opt step.json.gz -o fast.json.gz   hide its communication behind its computation\n"
     "  hocket explain step.json.gz               which communication is exposed, and why\n"
+    "  hocket diff step.json.gz fast.json.gz     what moved, and what that changed\n"
+    "  hocket sim step.json.gz --hosts 32        the step on a cluster that need not be there\n"
     "  hocket launch -n 4 ./train                start the ranks of a program on this host\n"
     "  hocket calibrate                          measure what suits this machine\n"
     "\n"
@@ -61,6 +63,8 @@ int run(int argc, char** argv) {
   add_stats(app, action);
   add_opt(app, action);
   add_explain(app, action);
+  add_diff(app, action);
+  add_sim(app, action);
   add_calibrate(app, action);
   std::vector<std::string> program;
   add_launch(app, action, program);

@@ -14,6 +14,7 @@
 #include "hocket/compile/compile.h"
 #include "hocket/report/report_data.h"
 #include "hocket/run/timeline_record.h"
+#include "hocket/sim/simulate.h"
 
 namespace hocket {
 
@@ -27,6 +28,10 @@ struct TimelineOptions {
 Result<ShownTimeline> estimated_timeline(const Subject& subject, const CostModel& cost, const TimelineOptions& options);
 // As it happened. The record must be of this very program.
 Result<ShownTimeline> measured_timeline(const Program& program, const RunRecord& run, const TimelineOptions& options);
+
+// As the simulator ran it; `program` was made from this subject.
+Result<ShownTimeline> simulated_timeline(const Subject& subject, const SimProgram& program, const SimResult& result,
+                                         const TimelineOptions& options);
 
 // What compile() was given and what it made of it.
 Result<ReportData> report_of(const Subject& original, const Compiled& compiled, const CostModel& cost,
