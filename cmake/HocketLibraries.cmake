@@ -45,5 +45,9 @@ if(HOCKET_TORCH)
     "$<BUILD_INTERFACE:${HOCKET_FMT_FIRST}>" "$<INSTALL_INTERFACE:${CMAKE_INSTALL_LIBDIR}/hocket/fmt_first>")
   target_link_libraries(hocket PUBLIC hocket_core torch)
   target_precompile_headers(hocket PRIVATE <ATen/ATen.h> <torch/library.h>)
+  set_source_files_properties("${PROJECT_SOURCE_DIR}/src/torch/gloo_backend.cpp" PROPERTIES
+    INCLUDE_DIRECTORIES "${PROJECT_SOURCE_DIR}/src/torch/gloo_names")
+  # What World::join() needs on several hosts is in the library, but nobody calls it by name.
+  target_link_options(hocket INTERFACE LINKER:--undefined=hocket_provides_gloo)
   set(HOCKET_WITH_TORCH 1)
 endif()

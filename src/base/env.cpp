@@ -37,6 +37,7 @@ LaunchVariables read_launch() {
   launch.master_port = text_of("MASTER_PORT");
   launch.torchelastic_run = text_of("TORCHELASTIC_RUN_ID");
   launch.torchelastic_restart = text_of("TORCHELASTIC_RESTART_COUNT");
+  launch.torchelastic_store = text_of("TORCHELASTIC_USE_AGENT_STORE");
   launch.group_rank = text_of("GROUP_RANK");
   launch.ompi_rank = text_of("OMPI_COMM_WORLD_RANK");
   launch.ompi_size = text_of("OMPI_COMM_WORLD_SIZE");

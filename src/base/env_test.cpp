@@ -82,6 +82,7 @@ TEST(Env, reads_each_variable_of_a_launcher) {
       {"MASTER_PORT", &LaunchVariables::master_port},
       {"TORCHELASTIC_RUN_ID", &LaunchVariables::torchelastic_run},
       {"TORCHELASTIC_RESTART_COUNT", &LaunchVariables::torchelastic_restart},
+      {"TORCHELASTIC_USE_AGENT_STORE", &LaunchVariables::torchelastic_store},
       {"GROUP_RANK", &LaunchVariables::group_rank},
       {"OMPI_COMM_WORLD_RANK", &LaunchVariables::ompi_rank},
       {"OMPI_COMM_WORLD_SIZE", &LaunchVariables::ompi_size},

@@ -139,7 +139,7 @@ const char* name_of(Launcher launcher) {
 }
 
 std::string LaunchInfo::to_string() const {
-  if (launcher == Launcher::alone) return "rank 0 of 1, started alone";
+  if (launcher == Launcher::alone && world_size == 1) return "rank 0 of 1, started alone";
   return fmt::format("rank {} of {}, started by {}", rank, world_size, name_of(launcher));
 }
 

@@ -46,26 +46,9 @@ Result<WireOptions> wire_options() {
 }
 
 Result<Neighbourhood> meet_on_hosts(const LaunchInfo& launch, Deadline deadline) {
-  Neighbourhood all;
   HOCKET_TRY(const WireOptions options, wire_options());
-  HOCKET_TRY(all.wire, open_wire(launch, options, deadline));
-  Ranks here;
-  std::int32_t index = 0;
-  std::vector<std::int32_t> counts(static_cast<std::size_t>(launch.world_size));
-  const std::int32_t own_host = all.wire->host_of(launch.rank);
-  for (std::int32_t rank = 0; rank < launch.world_size; ++rank) {
-    const std::int32_t host = all.wire->host_of(rank);
-    all.host_of.push_back(host);
-    all.index_of.push_back(counts[static_cast<std::size_t>(host)]++);
-    if (host == own_host) here.push_back(rank);
-    if (rank == launch.rank) index = all.index_of.back();
-  }
-  HOCKET_TRY(const MeetingPlace place, agree_on_place(*all.wire, here, deadline));
-  HOCKET_TRY(HostLink link, HostLink::meet(place, index, static_cast<std::int32_t>(here.size()), deadline));
-  HOCKET_TRY(all.host, Host::create(std::move(link), std::move(here), Sharing::processes, deadline));
-  HOCKET_TRY(std::unique_ptr<Channel> news, all.wire->channel(ranks_up_to(launch.world_size), deadline));
-  all.watch = std::make_shared<WireWatch>(std::move(news), all.host);
-  return all;
+  HOCKET_TRY(std::shared_ptr<Wire> wire, open_wire(launch, options, deadline));
+  return meet_over(std::move(wire), deadline);
 }
 
 }  // namespace
@@ -80,6 +63,30 @@ Result<Neighbourhood> meet_neighbours(const LaunchInfo& launch, const LaunchVari
   if (!alone) return meet_on_hosts(launch, deadline);
   HOCKET_TRY(const MeetingPlace place, place_for(launch, variables));
   return meet_on_one_host(place, launch.rank, launch.world_size, Sharing::processes, deadline);
+}
+
+Result<Neighbourhood> meet_over(std::shared_ptr<Wire> wire, Deadline deadline) {
+  Neighbourhood all;
+  Ranks here;
+  std::int32_t index = 0;
+  std::vector<std::int32_t> counts(static_cast<std::size_t>(wire->size()));
+  const std::int32_t own_host = wire->host_of(wire->rank());
+  for (std::int32_t rank = 0; rank < wire->size(); ++rank) {
+    const std::int32_t host = wire->host_of(rank);
+    all.host_of.push_back(host);
+    all.index_of.push_back(counts[static_cast<std::size_t>(host)]++);
+    if (host == own_host) here.push_back(rank);
+    if (rank == wire->rank()) index = all.index_of.back();
+  }
+  const auto count = static_cast<std::int32_t>(here.size());
+  HOCKET_TRY(const MeetingPlace place, agree_on_place(*wire, here, deadline));
+  HOCKET_TRY(HostLink link, HostLink::meet(place, index, count, deadline));
+  HOCKET_TRY(all.host, Host::create(std::move(link), std::move(here), Sharing::processes, deadline));
+  if (count == wire->size()) return all;
+  HOCKET_TRY(std::unique_ptr<Channel> news, wire->channel(ranks_up_to(wire->size()), deadline));
+  all.wire = std::move(wire);
+  all.watch = std::make_shared<WireWatch>(std::move(news), all.host);
+  return all;
 }
 
 Result<Neighbourhood> meet_threads(const MeetingPlace& place, std::int32_t rank, std::int32_t count,

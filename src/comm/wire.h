@@ -73,8 +73,15 @@ struct WireOptions {
 };
 
 // Collective over all ranks of the program. The library is that of the launcher: Open MPI's mpirun, MPICH's mpiexec. MPI is
-// initialised, and finalised when the Wire goes, unless the program has done so itself.
+// initialised, and finalised when the Wire goes, unless the program has done so itself. For launchers that are not MPI's it is what
+// a library above has provided.
 Result<std::unique_ptr<Wire>> open_wire(const LaunchInfo& info, const WireOptions& options, Deadline deadline);
+
+// How a library that is linked or loaded brings a wire for the ranks of a launcher. It says so once, when it is loaded.
+using WireOpener = Result<std::unique_ptr<Wire>> (*)(const LaunchInfo& info, Deadline deadline);
+void provide_wire(Launcher launcher, WireOpener opener);
+// Null if there is none.
+WireOpener provided_wire(Launcher launcher);
 
 // Sleeps a little longer each time that nothing has come. A core that only looks for messages is one that the ranks of the
 // same host can't compute on.

@@ -8,47 +8,8 @@
 
 namespace hocket {
 
-namespace {
-
-// The last user of MPI may be a thread of the pool, which lets go of its group a moment after the program's last call is done. The
-// process must not end before that thread has finalised MPI, or the launcher takes it for a crash.
-class Farewells {
- public:
-  static Farewells& get() {
-    static auto* const all = new Farewells;  // lives on: who comes too late still finds it
-    static const AtExit guard{*all};
-    return *all;
-  }
-  void expect() {
-    const std::lock_guard lock(mutex_);
-    ++expected_;
-  }
-  void no_more() {
-    const std::lock_guard lock(mutex_);
-    --expected_;
-    changed_.notify_all();
-  }
-
- private:
-  struct AtExit {
-    Farewells& all;
-    ~AtExit() { all.wait(); }
-  };
-  void wait() {
-    std::unique_lock lock(mutex_);
-    changed_.wait_for(lock, longest_wait, [this] { return expected_ == 0; });
-  }
-
-  static constexpr std::chrono::seconds longest_wait{2};  // for a world that is never left
-  std::mutex mutex_;                                      // guards what follows
-  std::condition_variable changed_;
-  int expected_ = 0;
-};
-
-}  // namespace
-
 void MpiLibrary::give_up() {
-  if (!broken_.exchange(true)) Farewells::get().no_more();
+  if (!broken_.exchange(true)) farewell_->say();
 }
 
 Status MpiLibrary::failure(std::string_view what, int error) const {
@@ -83,16 +44,13 @@ Status MpiLibrary::choose_thread(bool one_thread) {
 Result<std::shared_ptr<MpiLibrary>> MpiLibrary::start(const HocketMpiTable& table, bool one_thread) {
   std::shared_ptr<MpiLibrary> library(new MpiLibrary(table));
   HOCKET_CHECK(library->call("start", [&](const HocketMpiTable& mpi) { return mpi.start(&library->started_); }));
-  library->initialised_ = true;
-  Farewells::get().expect();
+  library->farewell_.emplace();
   HOCKET_CHECK(library->choose_thread(one_thread));
   return library;
 }
 
 MpiLibrary::~MpiLibrary() {
-  if (!initialised_ || broken_) return;
-  thread_.run([this] { table_.stop(); });
-  Farewells::get().no_more();
+  if (farewell_ && !broken_) thread_.run([this] { table_.stop(); });
 }
 
 Result<std::int32_t> ChannelNumbers::take() {

@@ -8,6 +8,7 @@
 
 #include "comm/mpi/mpi_table.h"
 #include "comm/wire.h"
+#include "comm/wire_farewells.h"
 #include "comm/wire_thread.h"
 
 namespace hocket {
@@ -47,8 +48,8 @@ class MpiLibrary {
   WireThread thread_;
   HocketMpiStarted started_{};
   bool direct_ = false;
-  bool initialised_ = false;
   std::atomic<bool> broken_{false};
+  std::optional<WireFarewell> farewell_;  // once MPI is initialised
 };
 
 // The channel numbers of this process. A number is part of the tag of all messages to this process on that channel, so the

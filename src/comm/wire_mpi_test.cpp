@@ -9,9 +9,13 @@
 #include <map>
 #include <set>
 
+#include "support/memory_wire.h"
+#include "support/wire_contract.h"
+
 struct HocketMpiRequest {
   std::pair<int, std::int32_t> box;  // space and tag
-  std::byte* to = nullptr;           // null: a send
+  bool receives = false;
+  std::byte* to = nullptr;
   std::size_t bytes = 0;
 };
 
@@ -67,7 +71,7 @@ int fake_send(HocketMpiSpace space, const void* data, std::int64_t bytes, std::i
 int fake_receive(HocketMpiSpace space, void* data, std::int64_t bytes, std::int32_t, std::int32_t tag,
                  HocketMpiRequest** request) {
   FakeMpi::now().is_called();
-  *request = new HocketMpiRequest{{space, tag}, static_cast<std::byte*>(data), static_cast<std::size_t>(bytes)};
+  *request = new HocketMpiRequest{{space, tag}, true, static_cast<std::byte*>(data), static_cast<std::size_t>(bytes)};
   return 0;
 }
 int fake_probe(HocketMpiSpace space, std::int32_t tag, std::int32_t* rank) {
@@ -79,11 +83,11 @@ int fake_test(HocketMpiRequest* request, std::int32_t* done) {
   fake.is_called();
   *done = 0;
   bool fits = true;
-  if (request->to != nullptr) {
+  if (request->receives) {
     auto& box = fake.boxes[request->box];
     if (box.empty()) return 0;
     fits = box.front().size() == request->bytes;
-    if (fits) std::memcpy(request->to, box.front().data(), request->bytes);
+    if (fits && request->bytes > 0) std::memcpy(request->to, box.front().data(), request->bytes);
     box.pop_front();
   }
   *done = 1;
@@ -117,6 +121,28 @@ class MpiWireOfOne : public testing::Test {
     return wait_for_all(requests, std::chrono::steady_clock::now() + 50ms, "a message");
   }
 };
+
+std::vector<std::unique_ptr<Wire>> make_fake_mpi_wire(int) {
+  FakeMpi::now() = FakeMpi{};
+  std::vector<std::unique_ptr<Wire>> wires;
+  // What has no MPI behind it has no locks either.
+  wires.push_back(make_mpi_wire(table, true, std::chrono::steady_clock::now() + 5s).value());
+  return wires;
+}
+
+std::vector<std::unique_ptr<Wire>> make_memory_wires(int ranks) {
+  const auto network = std::make_shared<MemoryNetwork>();
+  std::vector<std::unique_ptr<Wire>> wires;
+  for (std::int32_t rank = 0; rank < ranks; ++rank) {
+    wires.push_back(std::make_unique<MemoryWire>(network, std::vector<std::int32_t>{0, 1, 0}, rank));
+  }
+  return wires;
+}
+
+INSTANTIATE_TEST_SUITE_P(, WireContract,
+                         testing::Values(WireMaker{"mpi", make_fake_mpi_wire, 1},
+                                         WireMaker{"memory", make_memory_wires, 3}),
+                         name_of_wire);
 
 TEST_F(MpiWireOfOne, says_what_it_runs_on_in_a_few_words) {
   const auto wire = open().value();

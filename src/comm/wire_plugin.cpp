@@ -69,9 +69,11 @@ std::vector<std::string> plugin_folders(const std::string& folder) {
 Result<const HocketMpiTable*> load_mpi(Launcher launcher, const std::string& folder) {
   const std::vector<MpiPlugin> plugins = plugins_for(launcher);
   if (plugins.empty()) {
-    return fail(ErrorKind::usage,
-                "ranks on several hosts need MPI, but these were started by {}: start them with mpirun or srun",
-                name_of(launcher));
+    return fail(
+        ErrorKind::usage,
+        "ranks on several hosts need MPI, but these were started by {}: start them with mpirun or srun, or with "
+        "torchrun and link the program with hocket's library for libtorch (hocket::hocket), which brings gloo",
+        name_of(launcher));
   }
   std::vector<std::string> reasons;
   for (const MpiPlugin& plugin : plugins) {
@@ -87,6 +89,7 @@ Result<const HocketMpiTable*> load_mpi(Launcher launcher, const std::string& fol
 }
 
 Result<std::unique_ptr<Wire>> open_wire(const LaunchInfo& info, const WireOptions& options, Deadline deadline) {
+  if (const WireOpener opener = provided_wire(info.launcher)) return opener(info, deadline);
   HOCKET_TRY(const HocketMpiTable* table, load_mpi(info.launcher, options.folder));
   HOCKET_TRY(std::unique_ptr<Wire> wire, make_mpi_wire(*table, options.one_thread, deadline));
   if (wire->rank() == info.rank && wire->size() == info.world_size) return wire;

@@ -28,6 +28,8 @@ TEST(WirePlugin, is_not_there_for_launchers_that_are_not_of_mpi) {
   ASSERT_FALSE(table);
   EXPECT_EQ(table.error().kind, ErrorKind::usage);
   EXPECT_THAT(table.error().message, HasSubstr("start them with mpirun or srun"));
+  EXPECT_THAT(table.error().message,
+              HasSubstr("or with torchrun and link the program with hocket's library for libtorch"));
 }
 
 TEST(WirePlugin, that_is_missing_is_named_with_what_brings_it) {

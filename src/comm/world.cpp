@@ -78,6 +78,13 @@ World WorldFactory::make(LaunchInfo launch, WorldOptions options, Neighbourhood 
   return World(std::make_shared<World::State>(std::move(launch), options, std::move(neighbours), transport));
 }
 
+Result<World> WorldFactory::join_over(LaunchInfo launch, WorldOptions options, std::shared_ptr<Wire> wire) {
+  HOCKET_TRY(Neighbourhood neighbours, meet_over(std::move(wire), after(options.join_timeout)));
+  World world = make(std::move(launch), options, std::move(neighbours), "shm");
+  world.make_current();
+  return world;
+}
+
 Result<std::vector<World>> World::threads(std::int32_t count, WorldOptions options) {
   if (count < 1) return fail(ErrorKind::usage, "a world of {} threads, expected 1 or more", count);
   const Deadline deadline = after(options.join_timeout);

@@ -22,6 +22,7 @@ struct LaunchVariables {
   std::string master_port;           // MASTER_PORT
   std::string torchelastic_run;      // TORCHELASTIC_RUN_ID: only torchrun itself sets it
   std::string torchelastic_restart;  // TORCHELASTIC_RESTART_COUNT: how often it has started the ranks again
+  std::string torchelastic_store;    // TORCHELASTIC_USE_AGENT_STORE: True if torchrun itself keeps the store
   std::string group_rank;            // GROUP_RANK: number of the torchrun that started this process, one for each host
 
   // mpirun of Open MPI
