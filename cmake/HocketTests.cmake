@@ -112,6 +112,24 @@ foreach(folder IN LISTS folders)
   endif()
 endforeach()
 
+# Ranks on several hosts over gloo: the same programs linked with libtorch, HOCKET_TEST_PROGRAMS/torch_x_program, and those of
+# tests/hosts/torch.
+if(HOCKET_WITH_TORCH AND TARGET hosts_test)
+  file(GLOB programs CONFIGURE_DEPENDS "${tests_folder}/hosts/*_program.cpp" "${tests_folder}/hosts/torch/*_program.cpp")
+  foreach(source IN LISTS programs)
+    cmake_path(GET source STEM program)
+    add_executable(torch_${program} "${source}")
+    hocket_own_code(torch_${program})
+    target_include_directories(torch_${program} PRIVATE "${tests_folder}/hosts")
+    target_link_libraries(torch_${program} PRIVATE hocket)
+    set_target_properties(torch_${program} PROPERTIES RUNTIME_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/tests/hosts")
+    add_dependencies(hosts_test torch_${program})
+  endforeach()
+endif()
+if(TARGET hosts_test)
+  target_compile_definitions(hosts_test PRIVATE HOCKET_TEST_PYTHON="${HOCKET_PYTHON}") # whose torchrun starts ranks
+endif()
+
 # Fuzz targets take libFuzzer's arguments in both forms: -runs=N -seed=S FOLDER..., so that one line runs either.
 # libFuzzer writes what it finds into the first folder, so that one is in the build directory.
 file(GLOB sources CONFIGURE_DEPENDS "${tests_folder}/fuzz/*_fuzz.cpp")

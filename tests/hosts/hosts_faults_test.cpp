@@ -13,7 +13,7 @@ using testing::HasSubstr;
 using testing::SizeIs;
 
 class HostsFaults : public OnTwoHosts {};
-INSTANTIATE_TEST_SUITE_P(, HostsFaults, testing::Values(open_mpi, mpich), name_of);
+INSTANTIATE_TEST_SUITE_P(, HostsFaults, testing::Values(open_mpi, mpich, gloo), name_of);
 
 constexpr double promised = 100;  // ms
 
@@ -47,7 +47,7 @@ std::vector<Line> lines_in(const std::string& output) {
 class ADeath : public HostsFaults {
  protected:
   void expect_named(int victim) {
-    const RunOutcome outcome = run({program("faults_program"), "kill", std::to_string(victim)},
+    const RunOutcome outcome = run({fitting("faults_program"), "kill", std::to_string(victim)},
                                    TwoHosts::Survivors::go_on, std::chrono::seconds(20));
     const std::vector<Line> lines = lines_in(outcome.output);
     EXPECT_THAT(lines, SizeIs(7)) << outcome.output;  // a sum and a message on each survivor, and the pair
@@ -62,14 +62,14 @@ class ADeath : public HostsFaults {
     }
   }
 };
-INSTANTIATE_TEST_SUITE_P(, ADeath, testing::Values(open_mpi, mpich), name_of);
+INSTANTIATE_TEST_SUITE_P(, ADeath, testing::Values(open_mpi, mpich, gloo), name_of);
 
 TEST_P(ADeath, of_a_rank_is_named_on_both_hosts_within_100_ms) { expect_named(3); }
 
 TEST_P(ADeath, of_the_rank_that_speaks_for_its_host_is_named_on_both_hosts_within_100_ms) { expect_named(2); }
 
 TEST_P(HostsFaults, different_calls_are_named_on_all_ranks_before_a_result_is_written) {
-  const RunOutcome outcome = run({program("faults_program"), "mismatch"});
+  const RunOutcome outcome = run({fitting("faults_program"), "mismatch"});
   EXPECT_EQ(outcome.exit_code, 0) << outcome.output;
   const std::vector<Line> lines = lines_in(outcome.output);
   EXPECT_THAT(lines, SizeIs(4)) << outcome.output;
@@ -82,7 +82,7 @@ TEST_P(HostsFaults, different_calls_are_named_on_all_ranks_before_a_result_is_wr
 
 TEST_P(HostsFaults, a_timeout_on_one_host_is_heard_on_the_other_at_once) {
   const RunOutcome outcome =
-      run({program("faults_program"), "late"}, TwoHosts::Survivors::go_on, std::chrono::seconds(20));
+      run({fitting("faults_program"), "late"}, TwoHosts::Survivors::go_on, std::chrono::seconds(20));
   const std::vector<Line> lines = lines_in(outcome.output);
   EXPECT_THAT(lines, SizeIs(3)) << outcome.output;
   for (const Line& line : lines) {

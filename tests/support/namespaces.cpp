@@ -117,6 +117,7 @@ void TwoHosts::make(const std::string& rate) {
     return;
   }
   write_agent();
+  write_starter();
 }
 
 // Stands in for ssh: takes HOST COMMAND…, with options before the host that only ssh understands.
@@ -131,6 +132,48 @@ void TwoHosts::write_agent() const {
         << "exec ip netns exec $name unshare --uts sh -c \"hostname $name; $*\"\n";
   agent.close();
   chmod(path.c_str(), S_IRWXU);
+}
+
+// Starts so many processes on each host, with the variables of torchrun: PER_HOST COMMAND…
+void TwoHosts::write_starter() const {
+  const std::string path = folder_ + "/starter";
+  std::ofstream starter(path);
+  starter << "#!/bin/sh\n"
+          << "export MASTER_ADDR=" << first_address << " MASTER_PORT=29500 LOCAL_WORLD_SIZE=$1 WORLD_SIZE=$((2 * $1))\n"
+          << "each=$1 rank=0 failed=0 processes=\n"
+          << "shift\n"
+          << "for host in 1 2; do\n"
+          << "  export GROUP_RANK=$((host - 1)) GLOO_SOCKET_IFNAME=hkv$host LOCAL_RANK=0\n"
+          << "  while [ $LOCAL_RANK -lt $each ]; do\n"
+          << "    RANK=$rank " << folder_ << "/agent 10.231.0.$host \"$@\" &\n"
+          << "    processes=\"$processes $!\" rank=$((rank + 1)) LOCAL_RANK=$((LOCAL_RANK + 1))\n"
+          << "  done\n"
+          << "done\n"
+          << "for process in $processes; do wait $process || failed=1; done\n"
+          << "exit $failed\n";
+  starter.close();
+  chmod(path.c_str(), S_IRWXU);
+}
+
+std::vector<std::string> TwoHosts::by_hand(int ranks_each, const std::vector<std::string>& program, Survivors) const {
+  std::vector<std::string> command = {folder_ + "/starter", std::to_string(ranks_each)};
+  command.insert(command.end(), program.begin(), program.end());
+  return command;
+}
+
+std::vector<std::string> TwoHosts::torchrun(const std::string& python, int ranks_each,
+                                            const std::vector<std::string>& program) const {
+  std::vector<std::string> words = {"-m",
+                                    "torch.distributed.run",
+                                    "--no-python",
+                                    "--nnodes=2",
+                                    "--node-rank=$GROUP_RANK",
+                                    "--nproc-per-node=" + std::to_string(ranks_each),
+                                    std::string("--master-addr=") + first_address,
+                                    "--master-port=29501"};
+  words.insert(words.begin(), python);
+  words.insert(words.end(), program.begin(), program.end());
+  return by_hand(1, words);
 }
 
 std::vector<std::string> TwoHosts::open_mpi(int ranks_each, const std::vector<std::string>& program,

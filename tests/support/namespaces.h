@@ -43,15 +43,22 @@ class TwoHosts {
                                  Survivors survivors = Survivors::are_ended) const;
   // The command on that host, without the library folder.
   std::vector<std::string> on(int host, const std::vector<std::string>& command) const;
+  // With the variables that torchrun sets, and nobody who would end the others.
+  std::vector<std::string> by_hand(int ranks_each, const std::vector<std::string>& program,
+                                   Survivors survivors = Survivors::go_on) const;
+  // By torchrun itself, of this Python.
+  std::vector<std::string> torchrun(const std::string& python, int ranks_each,
+                                    const std::vector<std::string>& program) const;
   // Runs it on the first host; kills it and all that it started there at the timeout.
   RunOutcome run(const std::vector<std::string>& command, std::chrono::seconds timeout) const;
 
  private:
   void make(const std::string& rate);
   void write_agent() const;
+  void write_starter() const;
 
   std::string names_[2];
-  std::string folder_;  // of the agent
+  std::string folder_;  // of the scripts
   std::string library_folder_;
   std::string failure_;
   int guardian_ = -1;  // the pipe that tells the guardian, by its end, to clean up
