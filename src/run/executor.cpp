@@ -31,6 +31,7 @@ struct Executor::State {
   Status prepare_step(StepId step);
   Status prepare_collective(StepId step);
   Status prepare_wait(StepId step);
+  void find_first_uses();
   Status bind(std::span<const InputMemory> inputs);
   Status execute();
   Status execute(const Instruction& instruction);
@@ -43,6 +44,13 @@ struct Executor::State {
   std::optional<ProgramGroups> groups;
   std::optional<ProgramMemory> memory;
   std::vector<BufferId> brought;  // by the caller; those that are not empty
+  std::vector<std::size_t>
+      first_use;  // of each buffer: the number of the instruction; as many as there are, if none uses it
+  struct Arrival {
+    std::size_t before;  // this instruction
+    const std::function<Status()>* wait;
+  };
+  std::vector<Arrival> arrivals;  // of this run, in the order in which they are needed
   std::vector<std::unique_ptr<StepKernel>> kernels;
   std::vector<CollectiveStep> collectives;
   std::vector<StepId> steps_of_collectives;
@@ -68,6 +76,7 @@ Status Executor::State::prepare(const World& world) {
     if (!status) return fail(at(std::move(status).error(), fmt::format("step \"{}\"", program.name(StepId(i)))));
   }
   works.resize(collectives.size());
+  find_first_uses();
   return {};
 }
 
@@ -100,7 +109,20 @@ Status Executor::State::prepare_wait(StepId step) {
   return {};
 }
 
+void Executor::State::find_first_uses() {
+  first_use.assign(program.buffers().size(), program.size());
+  for (std::size_t i = program.size(); i-- > 0;) {
+    for (const OperandId operand : program.reads(StepId(i))) first_use[program.operand(operand).buffer.index()] = i;
+    for (const OperandId operand : program.writes(StepId(i))) first_use[program.operand(operand).buffer.index()] = i;
+  }
+}
+
 Status Executor::State::bind(std::span<const InputMemory> inputs) {
+  arrivals.clear();
+  for (const InputMemory& input : inputs) {
+    if (input.arrival) arrivals.push_back({first_use[input.buffer.index()], &input.arrival});
+  }
+  std::ranges::stable_sort(arrivals, {}, &Arrival::before);
   for (const InputMemory& input : inputs) {
     if (memory->at(input.buffer) == input.memory) continue;
     memory->set(input.buffer, input.memory);
@@ -128,7 +150,9 @@ Status Executor::State::execute() {
   record.steps.resize(options.record ? program.size() : 0);
   const auto begin = Clock::now();
   auto now = begin;
+  auto next = arrivals.begin();
   for (std::size_t i = 0; i < instructions.size(); ++i) {
+    for (; next != arrivals.end() && next->before <= i; ++next) HOCKET_CHECK((*next->wait)());
     if (Status status = execute(instructions[i]); !status) {
       return fail(at(std::move(status).error(), fmt::format("step \"{}\"", program.name(StepId(i)))));
     }
@@ -137,6 +161,7 @@ Status Executor::State::execute() {
     now = Clock::now();
     record.steps[i] = {since(begin, start), since(begin, now), since(begin, now)};
   }
+  for (; next != arrivals.end(); ++next) HOCKET_CHECK((*next->wait)());  // nobody used these, but they may have failed
   HOCKET_CHECK(finish_all());
   record.total = since(begin, Clock::now());
   if (options.record) note_completions(begin);

@@ -1,5 +1,7 @@
 #include "hocket/torch/compile.h"
 
+#include <algorithm>
+
 #include "hocket/base/log.h"
 #include "hocket/torch/async_tensor.h"
 #include "torch/step_variant.h"
@@ -56,6 +58,31 @@ CompiledStep::~CompiledStep() = default;
 Result<std::vector<at::Tensor>> CompiledStep::run(const std::vector<at::Tensor>& inputs) {
   HOCKET_TRY(StepVariant * variant, state_->variant_for(inputs));
   return variant->run(inputs, state_->options.parameters);
+}
+
+Result<std::vector<at::Tensor>> CompiledStep::run_in_flight(const std::vector<AsyncTensor>& inputs) {
+  std::vector<at::Tensor> tensors;
+  std::vector<Arrival> arrivals;
+  for (const AsyncTensor& input : inputs) {
+    tensors.push_back(input.unwaited());
+    arrivals.push_back([&input]() -> Status {
+      try {
+        input.wait();
+      } catch (const CollectiveError& error) {
+        return fail(error.error());
+      }
+      return {};
+    });
+    if (!AllowInflightInputs::allowed()) HOCKET_CHECK(arrivals.back()());
+  }
+  // Compiling may run the step, and needs all of them.
+  HOCKET_TRY(const InputTypes types, InputTypes::of(tensors));
+  const bool is_known = std::ranges::any_of(state_->variants, [&](const auto& one) { return one->types == types; });
+  for (const Arrival& arrival : arrivals) {
+    if (!is_known) HOCKET_CHECK(arrival());
+  }
+  HOCKET_TRY(StepVariant * variant, state_->variant_for(tensors));
+  return variant->run(tensors, state_->options.parameters, arrivals);
 }
 
 std::vector<at::Tensor> CompiledStep::operator()(const std::vector<at::Tensor>& inputs) {

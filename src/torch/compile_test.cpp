@@ -4,7 +4,9 @@
 #include <gmock/gmock.h>
 #include <torch/csrc/autograd/autograd.h>
 
+#include <csignal>
 #include <mutex>
+#include <optional>
 
 #include "hocket/torch/collectives.h"
 #include "support/torch_ranks.h"
@@ -78,6 +80,50 @@ TEST(CompiledStep, decides_by_what_it_took_and_leaves_no_trace_of_it) {
     EXPECT_TRUE(at::equal(compiled.first, eager.first));
     EXPECT_EQ(step->compilations(), 1U);
   });
+}
+
+TEST(CompiledStep, takes_inputs_that_are_on_their_way) {
+  on_ranks(2, [](int rank) {
+    const auto program = [](const Tensors& in) { return Tensors{in[0] * 2 + 1, (in[1] - in[0]).relu()}; };
+    const at::Tensor x = at::full({1000}, rank + 1.0), y = at::full({1000}, 7.0 + rank);
+    auto step = compile(program, {x, y});
+    ASSERT_TRUE(step) << step.error().to_string();
+    for (const bool allowed : {false, true}) {
+      std::optional<AllowInflightInputs> scope;
+      if (allowed) scope.emplace();
+      for (int i = 0; i < 50; ++i) {
+        const auto results = step->run_in_flight({all_reduce(x, "sum"), all_reduce(y, "max")});
+        ASSERT_TRUE(results) << results.error().to_string();
+        EXPECT_TRUE(at::equal(results->at(0), at::full({1000}, 7.0)));
+        EXPECT_TRUE(at::equal(results->at(1), at::full({1000}, 5.0)));
+      }
+      // One that is not used is waited for all the same, and shapes may be new.
+      const auto other = step->run_in_flight({all_reduce(x.slice(0, 0, 10), "sum"), AsyncTensor(y.slice(0, 0, 10))});
+      ASSERT_TRUE(other) << other.error().to_string();
+      EXPECT_EQ(other->at(0).size(0), 10);
+    }
+    EXPECT_EQ(step->compilations(), 2U);
+  });
+}
+
+TEST(CompiledStep, names_the_rank_that_died_in_it_and_the_process_goes_on) {
+  const auto outcomes = on_processes(3, [](World& world) -> std::string {
+    int runs = 0;
+    const at::Tensor x = at::ones({100'000});
+    auto step = compile([&](const Tensors& in) { return Tensors{all_reduce(in[0] * 2, "sum") + 1.0}; }, {x});
+    if (!step) return step.error().to_string();
+    for (; runs < 1000; ++runs) {
+      if (world.rank() == 1 && runs == 20) raise(SIGKILL);
+      const auto result = step->run({x});
+      if (result) continue;
+      return result.error().to_string();
+    }
+    return "no error";
+  });
+  for (const std::size_t survivor : {0U, 2U}) {
+    EXPECT_THAT(outcomes[survivor].said, HasSubstr("rank 1"));
+    EXPECT_THAT(outcomes[survivor].said, HasSubstr("signal 9"));
+  }
 }
 
 TEST(CompiledStep, is_compiled_again_for_other_shapes_and_says_why) {

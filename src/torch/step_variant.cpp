@@ -34,7 +34,7 @@ Result<Compiled> compile_with(const std::vector<PassCall>& passes, const Graph& 
   HOCKET_TRY(const Communicator everybody, world.communicator());
   AllRanks all(everybody);
   how.all_ranks = &all;
-  HOCKET_TRY(Compiled compiled, compile(graph, how));
+  HOCKET_TRY(Compiled compiled, compile(graph, how, options.registry ? *options.registry : PassRegistry::builtin()));
   if (compiled.program() == nullptr) {
     return fail(ErrorKind::usage,
                 "the passes of step {} end with a graph, expected a planned program: have lower and plan among them",
@@ -193,13 +193,14 @@ std::vector<at::Tensor> StepVariant::all_tensors(const std::vector<at::Tensor>& 
 }
 
 Result<std::vector<at::Tensor>> StepVariant::run(const std::vector<at::Tensor>& inputs,
-                                                 const std::vector<NamedTensor>& parameters) {
+                                                 const std::vector<NamedTensor>& parameters,
+                                                 const std::vector<Arrival>& arrivals) {
   const std::vector<at::Tensor> all = all_tensors(inputs, parameters);
   memory_.clear();
   for (std::size_t i = 0; i < all.size(); ++i) {
     if (!brought_[i].buffer.valid()) continue;
     auto* const data = const_cast<std::byte*>(static_cast<const std::byte*>(all[i].const_data_ptr()));
-    memory_.push_back({brought_[i].buffer, data - brought_[i].offset});
+    memory_.push_back({brought_[i].buffer, data - brought_[i].offset, i < arrivals.size() ? arrivals[i] : nullptr});
   }
   const at::AutoDispatchBelowADInplaceOrView below_autograd;
   HOCKET_CHECK(executor_->run(memory_));

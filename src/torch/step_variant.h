@@ -10,13 +10,17 @@
 
 namespace hocket {
 
+// Returns when an input that was on its way has come.
+using Arrival = std::function<Status()>;
+
 class StepVariant {
  public:
   // Collective over the world.
   static Result<std::unique_ptr<StepVariant>> create(const StepFunction& step, const std::vector<at::Tensor>& inputs,
                                                      InputTypes types, const World& world, const StepOptions& options);
-  Result<std::vector<at::Tensor>> run(const std::vector<at::Tensor>& inputs,
-                                      const std::vector<NamedTensor>& parameters);
+  // Arrivals: none, or one for each input.
+  Result<std::vector<at::Tensor>> run(const std::vector<at::Tensor>& inputs, const std::vector<NamedTensor>& parameters,
+                                      const std::vector<Arrival>& arrivals = {});
 
   const InputTypes types;
   const Capture captured;

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Installs the build into a temporary prefix, then builds and runs a small program against it.
 
-  install_test.py find_package|pkg_config|add_subdirectory --build DIR --torch 0|1 [--cmake CMAKE] [--cxx COMPILER]
+  install_test.py find_package|pkg_config|examples|add_subdirectory --build DIR --torch 0|1 [--cmake CMAKE] [--cxx COMPILER]
 """
 
 import argparse
@@ -67,13 +67,24 @@ def pkg_config(options, scratch):
         yield program
 
 
+def examples(options, scratch):
+    prefix = scratch / "prefix"
+    install(options, prefix)
+    run(options.cmake, "-S", ROOT / "examples", "-B", scratch / "build", "-G", "Ninja",
+        f"-DCMAKE_CXX_COMPILER={options.cxx}", f"-DCMAKE_PREFIX_PATH={prefix}")
+    run(options.cmake, "--build", scratch / "build", "--parallel", "2")
+    for source in sorted((ROOT / "examples").glob("*.cpp")):
+        print(run(prefix / "bin/hocket", "launch", "-n", "4", scratch / "build" / source.stem))
+    return []
+
+
 def add_subdirectory(options, scratch):
     yield build_consumer(options, HERE / "subdirectory", scratch / "build",
                          f"-DHOCKET_SOURCE={ROOT}", "-DHOCKET_TORCH=OFF")
 
 
 def main():
-    ways = {way.__name__: way for way in (find_package, pkg_config, add_subdirectory)}
+    ways = {way.__name__: way for way in (find_package, pkg_config, examples, add_subdirectory)}
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("way", choices=ways)
     parser.add_argument("--build", required=True, type=pathlib.Path)

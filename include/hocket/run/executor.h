@@ -7,6 +7,7 @@
 // kernel allocates inside.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <span>
 #include <string>
@@ -27,6 +28,9 @@ struct ExecutorOptions {
 struct InputMemory {
   BufferId buffer;
   std::byte* memory = nullptr;
+  // If given: something is still on its way into the memory, and this returns when it has come. Called before the first step that
+  // uses the buffer.
+  std::function<Status()> arrival = {};
 };
 
 class Executor {

@@ -20,6 +20,7 @@
 #include "hocket/comm/world.h"
 #include "hocket/compile/compile.h"
 #include "hocket/run/executor.h"
+#include "hocket/torch/async_tensor.h"
 #include "hocket/torch/capture.h"
 
 namespace hocket {
@@ -29,9 +30,10 @@ std::vector<PassCall> default_step_passes();
 
 struct StepOptions {
   std::string name = "step";
-  std::vector<NamedTensor> parameters = {};  // what it reads and writes besides its arguments: named_tensors(*model)
-  std::optional<World> world = {};           // absent: World::current()
-  std::vector<PassCall> passes = {};         // empty: default_step_passes()
+  std::vector<NamedTensor> parameters = {};   // what it reads and writes besides its arguments: named_tensors(*model)
+  std::optional<World> world = {};            // absent: World::current()
+  std::vector<PassCall> passes = {};          // empty: default_step_passes()
+  std::optional<PassRegistry> registry = {};  // where the passes are found; absent: hocket's own
   MemoryLimit memory_limit = {};
   CostOptions cost = {};  // without a machine: the CPUs of this host
   int measured_runs = 0;  // run the step so often before it is compiled for good, and decide by what it took
@@ -48,7 +50,10 @@ class CompiledStep {
   // What the function returns. A result that is one of the inputs or parameters is that tensor's memory; others are new tensors.
   // A failure leaves inputs and parameters half written.
   Result<std::vector<at::Tensor>> run(const std::vector<at::Tensor>& inputs);
-  // The same; throws CollectiveError.
+  // The same of inputs that may still be on their way: where AllowInflightInputs says so, each is waited for before the first
+  // step that uses it; otherwise all before the first step.
+  Result<std::vector<at::Tensor>> run_in_flight(const std::vector<AsyncTensor>& inputs);
+  // As run(); throws CollectiveError.
   std::vector<at::Tensor> operator()(const std::vector<at::Tensor>& inputs);
 
   // Of the inputs that ran last.

@@ -1,0 +1,17 @@
+# The examples as users have them, built with the project so that they stay true; install_test.py builds them from an installed hocket.
+set(examples_folder "${PROJECT_SOURCE_DIR}/examples")
+file(GLOB example_sources CONFIGURE_DEPENDS "${examples_folder}/*.cpp")
+foreach(source IN LISTS example_sources)
+  cmake_path(GET source STEM example)
+  add_executable(example_${example} "${source}")
+  hocket_own_code(example_${example})
+  target_link_libraries(example_${example} PRIVATE hocket)
+  set_target_properties(example_${example} PROPERTIES
+    OUTPUT_NAME ${example} RUNTIME_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/examples")
+  set(ranks 2)
+  if(example STREQUAL "sharded_mesh")
+    set(ranks 4)
+  endif()
+  add_test(NAME examples.${example} COMMAND hocket_tool launch -n ${ranks} $<TARGET_FILE:example_${example}>)
+  set_tests_properties(examples.${example} PROPERTIES TIMEOUT 120 ENVIRONMENT "OMP_NUM_THREADS=1")
+endforeach()
