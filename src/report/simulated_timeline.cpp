@@ -15,7 +15,11 @@ Result<ShownTimeline> simulated_timeline(const Subject& subject, const SimProgra
                             .issued = result.shown.issued,
                             .stood = result.shown.stood,
                             .total = result.step_time};
-  return make_timeline(subject, steps, steps.original_order(), moments, options);
+  ShownTimeline line = make_timeline(subject, steps, steps.original_order(), moments, options);
+  // The groups as they are here: scaled ones have other sizes than the program's.
+  for (std::size_t lane = 0; lane < program.lanes.size(); ++lane)
+    line.lanes[lane + 1] = fmt::format("{} ({} ranks)", program.lanes[lane].name, program.lanes[lane].ranks.size());
+  return line;
 }
 
 }  // namespace hocket

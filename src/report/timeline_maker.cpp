@@ -169,12 +169,24 @@ class TimelineMaker {
     if (options_.limit > Bytes()) how.memory_limit = options_.limit;
     const std::vector<StepIndex> order(order_.begin(), order_.end());
     const IterativeResult raised = reorder_communication_preserving_peak_memory(steps_, order, how);
-    for (const CollectiveMove& move : raised.moves)
-      line_.collectives[row_[move.collective]].start_limit =
-          limit_in_words(steps_, move, raised.limit, Direction::earlier);
+    for (const CollectiveMove& move : raised.moves) {
+      ShownCollective& row = line_.collectives[row_[move.collective]];
+      row.start_limit = in_words(row, move, raised.limit, Direction::earlier);
+    }
     const IterativeResult sunk = sink_waits_iterative(steps_, order, how);
-    for (const CollectiveMove& move : sunk.moves)
-      line_.collectives[row_[move.collective]].wait_limit = limit_in_words(steps_, move, sunk.limit, Direction::later);
+    for (const CollectiveMove& move : sunk.moves) {
+      ShownCollective& row = line_.collectives[row_[move.collective]];
+      row.wait_limit = in_words(row, move, sunk.limit, Direction::later);
+    }
+  }
+
+  // A walk that ends where the collective is hidden has found a better place for it.
+  std::string in_words(const ShownCollective& row, const CollectiveMove& move, Bytes limit, Direction direction) const {
+    if (move.limit != Limit::hidden || row.exposed == Nanoseconds())
+      return limit_in_words(steps_, move, limit, direction);
+    if (move.passed == 0) return "nothing: it is hidden once others have moved";
+    return fmt::format("nothing: {} steps {} it is hidden", move.passed,
+                       direction == Direction::earlier ? "earlier" : "later");
   }
 
   // A point where the memory changes; of steps at the same moment the one that sees the most.

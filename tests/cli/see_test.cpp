@@ -128,6 +128,28 @@ TEST_F(See, SimulationShowsRanksThatWaitForEachOtherAsACycle) {
   for (const char* rank : {"rank 0", "rank 1", "rank 2"}) EXPECT_THAT(outcome.err, HasSubstr(rank));
 }
 
+TEST_F(See, ChakraTracesReplayAsTheScheduleThatWasWritten) {
+  ASSERT_EQ(hocket("convert " + two_groups + " step.0.et").code, 0);
+  const auto replayed = nlohmann::json::parse(hocket("sim step.0.et --no-sharing --json").out).at(0);
+  const auto simulated = nlohmann::json::parse(hocket("sim " + two_groups + " --no-sharing --json").out).at(0);
+  EXPECT_DOUBLE_EQ(replayed.at("step_ms").get<double>(), simulated.at("step_ms").get<double>());
+  EXPECT_EQ(hocket("sim step.0.et --hosts 4").code, 2);
+}
+
+TEST_F(See, ProfileTakesMeasuredTimesFromATraceOfPyTorch) {
+  write("step.hk",
+        "graph @step(%x: f32[64,128], %w: f32[128,32]) {\n  %h = aten.mm(%x, %w) : f32[64,32]\n  %e = aten.exp(%h) : "
+        "f32[64,32]\n"
+        "  return %e\n}\n");
+  const Outcome outcome = hocket("profile '" HOCKET_TEST_DATA "/kineto_step.json.gz' step.hk -o measured.json --json");
+  ASSERT_EQ(outcome.code, 0) << outcome.err;
+  EXPECT_EQ(nlohmann::json::parse(outcome.out).at("calls_found").get<int>(), 1);
+  EXPECT_THAT(read("measured.json"), HasSubstr("aten.mm.default(f32[64,128],f32[128,32])"));
+  const Outcome wrong = hocket("profile '" HOCKET_TEST_DATA "/kineto_step.json.gz' " + capture);
+  EXPECT_EQ(wrong.code, 1);
+  EXPECT_THAT(wrong.err, HasSubstr("is it a trace of this program"));
+}
+
 TEST_F(See, DiffSaysWhatMovedAndWhatThatChanged) {
   EXPECT_THAT(hocket("diff " + capture + " " + capture).out, HasSubstr("the same steps in the same order"));
   ASSERT_EQ(hocket("opt " + capture + " --passes raise_comms,sink_waits -o moved.json.gz").code, 0);

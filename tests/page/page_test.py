@@ -178,9 +178,10 @@ class PageTest(unittest.TestCase):
 
     def test_draws_fast_enough_for_every_frame(self):
         page = self.open(self.small)
+        # The fastest of some: tests share their machine with others.
         milliseconds = page.evaluate(
-            """() => { const start = performance.now(); for (let i = 0; i < 20; ++i) hocketPage.paint(); return (performance.now() - start) / 20; }""")
-        self.assertLess(milliseconds, 50)  # some 2 ms on an idle machine; tests share theirs with others
+            """() => Math.min(...Array.from({ length: 20 }, () => { const start = performance.now(); hocketPage.paint(); return performance.now() - start; }))""")
+        self.assertLess(milliseconds, 16)
 
     # ------------------------------------------------------------ selection
 

@@ -23,6 +23,7 @@ void add_opt(CLI::App& app, Action& action);
 void add_explain(CLI::App& app, Action& action);
 void add_sim(CLI::App& app, Action& action);
 void add_diff(CLI::App& app, Action& action);
+void add_profile(CLI::App& app, Action& action);
 void add_demo(CLI::App& app, Action& action);
 void add_calibrate(CLI::App& app, Action& action);
 // `program` is read when the action runs.

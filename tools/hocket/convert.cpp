@@ -1,10 +1,12 @@
 #include <memory>
 
 #include "command.h"
+#include "cost_options.h"
 #include "hocket/ir/file.h"
 #include "hocket/ir/json.h"
 #include "hocket/ir/text.h"
 #include "hocket/ir/verify.h"
+#include "hocket/report/chakra.h"
 
 namespace hocket::tool {
 
@@ -14,9 +16,17 @@ struct ConvertOptions {
   std::string from;
   std::string to = "-";
   std::string format;
+  CostFlags cost;
   bool brief = false;
   bool unverified = false;
 };
+
+// What it takes comes from the capture, and from the machine where the capture does not say.
+Status write_as_chakra(const Subject& subject, const ConvertOptions& options) {
+  HOCKET_TRY(const CostOptions cost, options.cost.options());
+  HOCKET_TRY(const ChakraTrace trace, chakra_of(subject, CostModel(cost)));
+  return write_chakra(options.to, trace);
+}
 
 int run_convert(const ConvertOptions& options) {
   const auto program = read_graph_or_program(options.from);
@@ -28,6 +38,10 @@ int run_convert(const ConvertOptions& options) {
       error.message += "\n  nothing was written; --unverified converts it all the same";
       return complain(error);
     }
+  }
+  if (options.to.ends_with(".et") && options.format.empty()) {
+    const Status written = write_as_chakra(*program, options);
+    return written ? ok : complain(written.error());
   }
   const FileFormat format = options.format.empty()     ? format_of_name(options.to)
                             : options.format == "json" ? FileFormat::json
@@ -49,17 +63,23 @@ int run_convert(const ConvertOptions& options) {
 
 void add_convert(CLI::App& app, Action& action) {
   auto options = std::make_shared<ConvertOptions>();
-  CLI::App* command = app.add_subcommand("convert", "Write a graph as program text or as JSON");
+  CLI::App* command = app.add_subcommand("convert", "Write a graph as program text, as JSON or as a Chakra trace");
   command->add_option("FROM", options->from, "text, JSON or gzipped JSON; - is standard input")->required();
-  command->add_option("TO", options->to, "its name tells the form: .json, .json.gz, else text; - is standard output")
+  command
+      ->add_option("TO", options->to,
+                   "its name tells the form: .json, .json.gz, .et for a Chakra trace, else text; - is standard output")
       ->capture_default_str();
   command->add_option("--format", options->format, "text or json, whatever the name says")
       ->check(CLI::IsMember({"text", "json"}));
+  command
+      ->add_option("--machine", options->cost.machine,
+                   "of a Chakra trace: what takes the time that the capture does not say")
+      ->capture_default_str();
   command->add_flag("--brief", options->brief, "text without what was measured: for reading, not for reading back");
   command->add_flag("--unverified", options->unverified, "convert even a program with problems");
   command->footer(
       "Examples:\n  hocket convert step.json.gz step.hk\n  hocket convert step.hk step.json.gz\n  hocket convert "
-      "--brief step.json.gz | less");
+      "--brief step.json.gz | less\n  hocket convert step.json.gz step.0.et");
   command->callback([options, &action] { action = [options] { return run_convert(*options); }; });
 }
 

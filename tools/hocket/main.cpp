@@ -31,6 +31,7 @@ constexpr const char* examples =
     "  hocket explain step.json.gz               which communication is exposed, and why\n"
     "  hocket diff step.json.gz fast.json.gz     what moved, and what that changed\n"
     "  hocket sim step.json.gz --hosts 32        the step on a cluster that need not be there\n"
+    "  hocket profile trace.json step.json.gz    measured times from a trace of PyTorch's profiler\n"
     "  hocket launch -n 4 ./train                start the ranks of a program on this host\n"
     "  hocket calibrate                          measure what suits this machine\n"
     "\n"
@@ -65,6 +66,7 @@ int run(int argc, char** argv) {
   add_explain(app, action);
   add_diff(app, action);
   add_sim(app, action);
+  add_profile(app, action);
   add_calibrate(app, action);
   std::vector<std::string> program;
   add_launch(app, action, program);

@@ -6,6 +6,7 @@
 #include "hocket/base/progress.h"
 #include "hocket/ir/file.h"
 #include "hocket/ir/verify.h"
+#include "hocket/report/chakra.h"
 #include "hocket/schedule/collective_order.h"
 #include "hocket/sim/scale.h"
 #include "sim_case.h"
@@ -194,12 +195,49 @@ Result<std::vector<SimCase>> run_each(const SimFlags& flags, const std::vector<S
   return cases;
 }
 
+// ---------------------------------------------------------------- Chakra traces
+
+bool is_chakra(std::string_view file) { return file.ends_with(".et"); }
+
+// One for all ranks, or one for each.
+Result<std::vector<SimCase>> replay(const SimFlags& flags, const CostOptions& cost, const SimOptions& options) {
+  if (flags.hosts > 0 || !flags.sweep.empty() || !flags.what_if.empty() || flags.optimise || !flags.html.empty() ||
+      !flags.trace.empty())
+    return fail(
+        ErrorKind::usage,
+        "a Chakra trace is replayed as it is: --hosts, --sweep, --what-if, --opt, --html and --trace need a graph");
+  std::vector<SimProgram> programs;
+  for (const std::string& file : flags.files) {
+    if (!is_chakra(file)) return fail(ErrorKind::usage, "{} is no Chakra trace (.et), and the others are", file);
+    HOCKET_TRY(const ChakraTrace trace, read_chakra(file));
+    HOCKET_TRY(SimProgram program, sim_program(trace));
+    programs.push_back(std::move(program));
+  }
+  SimCase one;
+  one.name = "replayed";
+  if (programs.size() == 1) {
+    HOCKET_TRY(one.result, simulate(programs.front(), cost.machine, options));
+  } else {
+    HOCKET_TRY(one.result, simulate(programs, cost.machine, options));
+  }
+  one.program = programs.front();
+  one.line.step_time = one.result.step_time;
+  one.line.exposed = one.result.exposed;
+  for (const SimStep& step : one.program.steps) {
+    (step.kind == StepKind::collective ? one.line.communication : one.line.compute) += step.time;
+  }
+  std::vector<SimCase> cases;
+  cases.push_back(std::move(one));
+  return cases;
+}
+
 // ---------------------------------------------------------------- the command
 
 Result<std::vector<SimCase>> all_cases(const SimFlags& flags) {
   HOCKET_TRY(CostOptions cost, flags.cost.options());
   HOCKET_TRY(const MemoryLimit limit, flags.cost.limit());
   HOCKET_TRY(SimOptions options, sim_options(flags));
+  if (is_chakra(flags.files.front())) return replay(flags, cost, options);
   std::vector<Subject> subjects;
   for (const std::string& file : flags.files) {
     HOCKET_TRY(Subject subject, read_graph_or_program(file));
@@ -253,7 +291,9 @@ int run_sim(const SimFlags& flags) {
 void add_sim(CLI::App& app, Action& action) {
   auto flags = std::make_shared<SimFlags>();
   CLI::App* command = app.add_subcommand("sim", "Simulate a step on any cluster: all ranks, shared links, stragglers");
-  command->add_option("GRAPH", flags->files, "one that all ranks run, or one for each rank, in their order")
+  command
+      ->add_option("GRAPH", flags->files,
+                   "one that all ranks run, or one for each rank, in their order; Chakra traces (.et) too")
       ->required();
   flags->cost.add_to(*command);
   command->add_option("--hosts", flags->hosts, "scale to so many hosts; without: the ranks of the capture");

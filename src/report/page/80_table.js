@@ -107,14 +107,14 @@ class CollectiveTable {
       const content = i === 0 ? linkTo(row.line, row.span, this.select) : column.text(row);
       return element("td", { class: [column.number ? "number" : "", exposed ? "exposed" : "", column.title === "Limited by" ? "limit" : ""].join(" ").trim() }, content);
     });
-    const made = element("tr", { "aria-selected": String(this.selected === row) }, ...cells);
+    const made = element("tr", { "aria-current": String(this.selected === row) }, ...cells);
     made.row = row;
     return made;
   }
 
   mark(row) {
     this.selected = row;
-    for (const made of byId("rows").children) made.setAttribute("aria-selected", String(made.row === row));
+    for (const made of byId("rows").children) made.setAttribute("aria-current", String(made.row === row));
   }
 }
 
