@@ -5,9 +5,10 @@
 
 namespace hocket {
 
+// The bytes of a short letter follow it. The receive is longer than most frames, which gloo and MPI allow.
 struct C10dLine::Frame {
   enum class Kind : std::int32_t {
-    short_letter,  // a message that comes with the frame
+    short_letter,  // a message, which follows in the frame
     long_letter,   // one that waits in the slot
     taken,         // the other end's message in the slot
     seen,          // nothing but the number below
@@ -22,10 +23,8 @@ struct C10dLine::Frame {
   std::int32_t unused = 0;
   std::uint64_t seen = 0;  // frames of the other end
 };
-
 inline constexpr std::int32_t index_of_frames = 1;
-inline constexpr std::int32_t index_of_insides = 2;
-inline constexpr std::int32_t first_slot = 3;
+inline constexpr std::int32_t first_slot = 2;
 inline constexpr std::int64_t largest_piece = 1 << 20;
 
 }  // namespace hocket

@@ -23,11 +23,11 @@ struct LetterKey {
   friend constexpr auto operator<=>(const LetterKey&, const LetterKey&) = default;
 };
 
-// A message that has come, or of which it is known that it waits at the other end.
+// A message that nobody has asked for yet.
 struct Letter {
-  std::int64_t bytes = 0;
-  std::vector<std::byte> inside;  // all of a short one
-  std::int32_t slot = -1;         // where the other end keeps a long one
+  std::vector<std::byte> inside{};  // a short one
+  std::int64_t bytes = 0;           // of a long one
+  std::int32_t slot = -1;           // where the other end keeps it
 };
 
 // What a send request and the line share.

@@ -11,6 +11,14 @@
 
 namespace hocket {
 
+namespace {
+
+// A rank that sends much which nobody reads is not to fill its memory with copies. Only the shortest go on then.
+constexpr std::int64_t most_outgoing = 8 << 20;
+constexpr std::int64_t always_short = 2 << 10;
+
+}  // namespace
+
 C10dLine::C10dLine(std::shared_ptr<const C10dPort> port, std::int32_t peer, Reader& reader)
     : port_(std::move(port)), peer_(peer), reader_(reader) {
   const Lock lock(mutex_);
@@ -34,8 +42,7 @@ void C10dLine::stop() {
 }
 
 Status C10dLine::open() {
-  for (Incoming& one : frames_) HOCKET_CHECK(begin(one, sizeof(Frame), index_of_frames));
-  for (Incoming& one : insides_) HOCKET_CHECK(begin(one, fits_inside, index_of_insides));
+  for (Incoming& one : frames_) HOCKET_CHECK(begin(one, longest_frame, index_of_frames));
   return {};
 }
 
@@ -59,19 +66,14 @@ Result<std::shared_ptr<Sending>> C10dLine::send(const LetterKey& key, std::span<
   if (is_over() || left_at_) return sending;
   Frame frame{.kind = Frame::Kind::short_letter, .tag = key.tag, .channel = key.channel};
   frame.bytes = static_cast<std::int64_t>(bytes.size());
-  if (frame.bytes > fits_inside) {
-    frame.kind = Frame::Kind::long_letter;
-    HOCKET_TRY(frame.slot, hold(sending, bytes));
-    post(frame);
+  if (frame.bytes <= fits_inside && (frame.bytes <= always_short || outgoing_bytes_ < most_outgoing)) {
+    post(frame, bytes);
+    sending->done = true;
     return sending;
   }
-  at::Tensor inside;
-  if (!bytes.empty()) {
-    inside = at::zeros({fits_inside}, at::kByte);
-    std::memcpy(inside.data_ptr(), bytes.data(), bytes.size());
-  }
-  post(frame, inside);
-  sending->done = true;
+  frame.kind = Frame::Kind::long_letter;
+  HOCKET_TRY(frame.slot, hold(sending, bytes));
+  post(frame);
   return sending;
 }
 
@@ -99,20 +101,18 @@ Result<std::int32_t> C10dLine::hold(std::shared_ptr<Sending> sending, std::span<
   return slot;
 }
 
-void C10dLine::post(Frame frame, const at::Tensor& inside) {
+void C10dLine::post(Frame frame, std::span<const std::byte> inside) {
   if (is_over() || closed_) return;
   frame.seen = told_ = seen_;
-  std::array<C10dPort::Message, 2>& messages = outgoing_.emplace_back();
-  if (inside.defined()) {  // first, so that it is there when the frame is
-    Result<C10dPort::Message> begun = port_->send(inside, peer_, index_of_insides);
-    if (!begun) return break_off(begun.error().message);
-    messages[0] = std::move(*begun);
-  }
-  at::Tensor bytes = at::empty({sizeof(Frame)}, at::kByte);
-  std::memcpy(bytes.data_ptr(), &frame, sizeof frame);
+  const std::int64_t size = static_cast<std::int64_t>(sizeof frame + inside.size());
+  at::Tensor bytes = at::empty({size}, at::kByte);
+  auto* const data = static_cast<std::byte*>(bytes.data_ptr());
+  std::memcpy(data, &frame, sizeof frame);
+  if (!inside.empty()) std::memcpy(data + sizeof frame, inside.data(), inside.size());
   Result<C10dPort::Message> begun = port_->send(std::move(bytes), peer_, index_of_frames);
   if (!begun) return break_off(begun.error().message);
-  messages[1] = std::move(*begun);
+  outgoing_.push_back({size, std::move(*begun)});
+  outgoing_bytes_ += size;
 }
 
 Status C10dLine::check(bool has_begun) const {
@@ -152,8 +152,7 @@ std::vector<C10dPort::Message> C10dLine::unfinished() const {
   std::vector<C10dPort::Message> all{called_};  // nobody says that it was heard
   if (have_parted() || broken_at_) return all;
   for (const Incoming& one : frames_) all.push_back(one.message);
-  for (const Incoming& one : insides_) all.push_back(one.message);
-  for (const auto& messages : outgoing_) all.insert(all.end(), messages.begin(), messages.end());
+  for (const Outgoing& one : outgoing_) all.push_back(one.message);
   for (const auto& [slot, held] : held_) all.insert(all.end(), held.pieces.begin(), held.pieces.end());
   for (const Taking& taking : takings_) {
     for (const Piece& piece : taking.pieces) all.push_back(piece.incoming.message);
@@ -176,7 +175,6 @@ void C10dLine::abort_all() {
     if (message) message->abort();
   };
   for (const Incoming& one : frames_) abort(one.message);
-  for (const Incoming& one : insides_) abort(one.message);
   for (const Taking& taking : takings_) {
     for (const Piece& piece : taking.pieces) abort(piece.incoming.message);
   }

@@ -16,6 +16,8 @@ constexpr std::uint64_t seen_in_silence =
 
 }  // namespace
 
+const std::int64_t C10dLine::longest_frame = sizeof(Frame) + fits_inside;
+
 void C10dLine::read_frames() {
   for (;;) {
     const Result<bool> more = read_frame();
@@ -34,27 +36,40 @@ Result<bool> C10dLine::read_frame() {
   lock.unlock();
   HOCKET_TRY(const bool come, C10dPort::wait(message));
   if (!come) return false;
+  const auto* const bytes = static_cast<const std::byte*>(incoming.bytes.data_ptr());
   Frame frame;
-  std::memcpy(&frame, incoming.bytes.data_ptr(), sizeof frame);
+  std::memcpy(&frame, bytes, sizeof frame);
+  HOCKET_TRY(const bool more, handle(frame, bytes + sizeof frame));
   lock.lock();
-  if (is_over()) return false;
-  HOCKET_CHECK(note_seen(frame, incoming));
-  lock.unlock();
-  return handle(frame);
+  if (!more || is_over()) return false;
+  note_seen_by_other(frame.seen);
+  HOCKET_CHECK(note_seen(incoming));
+  return true;
 }
 
-Status C10dLine::note_seen(const Frame& frame, Incoming& incoming) {
-  HOCKET_CHECK(begin(incoming, sizeof frame, index_of_frames));
+void C10dLine::note_seen_by_other(std::uint64_t frames) {
+  for (; outgoing_seen_ < frames && !outgoing_.empty(); ++outgoing_seen_) {
+    outgoing_bytes_ -= outgoing_.front().bytes;
+    outgoing_.pop_front();
+  }
+}
+
+// The receive begins again, for a later frame.
+Status C10dLine::note_seen(Incoming& incoming) {
+  HOCKET_CHECK(begin(incoming, longest_frame, index_of_frames));
   ++seen_;
-  for (; outgoing_seen_ < frame.seen && !outgoing_.empty(); ++outgoing_seen_) outgoing_.pop_front();
   if (seen_ - told_ >= seen_in_silence) post({.kind = Frame::Kind::seen});
   return {};
 }
 
-Result<bool> C10dLine::handle(const Frame& frame) {
-  if (frame.kind == Frame::Kind::short_letter) return read_short(frame);
+Result<bool> C10dLine::handle(const Frame& frame, const std::byte* inside) {
+  const LetterKey key{frame.channel, frame.tag};
+  if (frame.kind == Frame::Kind::short_letter && frame.bytes >= 0 && frame.bytes <= fits_inside) {
+    reader_.arrived(peer_, key, {inside, static_cast<std::size_t>(frame.bytes)});
+    return true;
+  }
   if (frame.kind == Frame::Kind::long_letter) {
-    reader_.arrived(peer_, {frame.channel, frame.tag}, {frame.bytes, {}, frame.slot});
+    reader_.announced(peer_, key, frame.bytes, frame.slot);
     return true;
   }
   const Lock lock(mutex_);
@@ -72,24 +87,6 @@ Result<bool> C10dLine::handle(const Frame& frame) {
               static_cast<int>(frame.kind));
 }
 
-Result<bool> C10dLine::read_short(const Frame& frame) {
-  Letter letter{frame.bytes, std::vector<std::byte>(static_cast<std::size_t>(frame.bytes)), -1};
-  if (frame.bytes > 0) {
-    Lock lock(mutex_);
-    Incoming& incoming = insides_[shorts_seen_++ % insides_.size()];
-    const C10dPort::Message message = incoming.message;
-    lock.unlock();
-    HOCKET_TRY(const bool come, C10dPort::wait(message));
-    if (!come) return false;
-    std::memcpy(letter.inside.data(), incoming.bytes.data_ptr(), letter.inside.size());
-    lock.lock();
-    if (is_over()) return false;
-    HOCKET_CHECK(begin(incoming, fits_inside, index_of_insides));
-  }
-  reader_.arrived(peer_, {frame.channel, frame.tag}, std::move(letter));
-  return true;
-}
-
 void C10dLine::note_taken(std::int32_t slot) {
   const auto held = held_.find(slot);
   if (held == held_.end()) return;
@@ -105,13 +102,13 @@ void C10dLine::note_leaving() {
   say_last();
 }
 
-void C10dLine::take(const Letter& letter, std::shared_ptr<Receiving> receiving) {
+void C10dLine::take(std::int32_t slot, std::int64_t bytes, std::shared_ptr<Receiving> receiving) {
   const Lock lock(mutex_);
   if (is_over() || closed_) return;
   if (receiving) receiving->begin();
   Taking& taking = takings_.emplace_back();
-  taking.slot = letter.slot;
-  taking.bytes = letter.bytes;
+  taking.slot = slot;
+  taking.bytes = bytes;
   taking.receiving = std::move(receiving);
   if (Status asked = ask_for_pieces(taking); !asked) return break_off(asked.error().message);
   if (!taking_thread_.joinable()) {

@@ -15,6 +15,14 @@ namespace {
 constexpr std::chrono::seconds longest_goodbye{2};
 constexpr std::chrono::milliseconds abandoned_goodbye{100};
 
+Error another_size(std::int32_t from, std::int64_t sent, std::int64_t expected) {
+  return {
+      ErrorKind::peer,
+      fmt::format("rank {} sent {} bytes, but this rank expected {}: both ends of a message have to agree on its size",
+                  from, sent, expected),
+      ""};
+}
+
 // Messages that can still come over a back end which others go on using.
 void keep_for_ever(std::vector<C10dPort::Message> messages) {
   static std::mutex mutex;
@@ -95,7 +103,7 @@ C10dLine& C10dOffice::line_to(std::int32_t rank, bool call) {
 Result<std::shared_ptr<Sending>> C10dOffice::send(std::int32_t to, const LetterKey& key,
                                                   std::span<const std::byte> bytes) {
   if (to != rank()) return line_to(to, true).send(key, bytes);
-  arrived(to, key, {static_cast<std::int64_t>(bytes.size()), {bytes.begin(), bytes.end()}, -1});
+  arrived(to, key, bytes);
   auto sending = std::make_shared<Sending>();
   sending->done = true;
   return sending;
@@ -110,39 +118,49 @@ std::shared_ptr<Receiving> C10dOffice::receive(std::int32_t from, const LetterKe
     box->second.receivings.push_back(receiving);
     return receiving;
   }
-  Letter letter = std::move(box->second.letters.front());
+  const Letter letter = std::move(box->second.letters.front());
   box->second.letters.pop_front();
   if (box->second.letters.empty()) boxes_.erase(box);
-  deliver(from, letter, receiving);
+  if (letter.slot >= 0) fetch(from, letter, receiving);
+  else deliver(from, letter.inside, *receiving);
   return receiving;
 }
 
-void C10dOffice::arrived(std::int32_t from, const LetterKey& key, Letter letter) {
-  const std::lock_guard lock(mutex_);
-  const auto box = boxes_.try_emplace({key, from}).first;
-  if (box->second.receivings.empty()) {
-    box->second.letters.push_back(std::move(letter));
-    return;
-  }
-  const std::shared_ptr<Receiving> receiving = std::move(box->second.receivings.front());
+std::shared_ptr<Receiving> C10dOffice::next_receiving(std::int32_t from, const LetterKey& key) {
+  const auto box = boxes_.find({key, from});
+  if (box == boxes_.end() || box->second.receivings.empty()) return nullptr;
+  std::shared_ptr<Receiving> receiving = std::move(box->second.receivings.front());
   box->second.receivings.pop_front();
   if (box->second.receivings.empty()) boxes_.erase(box);
-  deliver(from, letter, receiving);
+  return receiving;
 }
 
-void C10dOffice::deliver(std::int32_t from, Letter& letter, const std::shared_ptr<Receiving>& receiving) {
-  const bool fits = letter.bytes == receiving->bytes();
-  if (!fits) {
-    const std::string words = fmt::format(
-        "rank {} sent {} bytes, but this rank expected {}: both ends of a message "
-        "have to agree on its size",
-        from, letter.bytes, receiving->bytes());
-    receiving->fail({ErrorKind::peer, words, ""});
+void C10dOffice::arrived(std::int32_t from, const LetterKey& key, std::span<const std::byte> bytes) {
+  const std::lock_guard lock(mutex_);
+  if (const auto receiving = next_receiving(from, key)) return deliver(from, bytes, *receiving);
+  boxes_[{key, from}].letters.push_back({.inside = {bytes.begin(), bytes.end()}});
+}
+
+void C10dOffice::announced(std::int32_t from, const LetterKey& key, std::int64_t bytes, std::int32_t slot) {
+  const std::lock_guard lock(mutex_);
+  const Letter letter{.bytes = bytes, .slot = slot};
+  if (auto receiving = next_receiving(from, key)) return fetch(from, letter, std::move(receiving));
+  boxes_[{key, from}].letters.push_back(letter);
+}
+
+void C10dOffice::deliver(std::int32_t from, std::span<const std::byte> bytes, Receiving& receiving) {
+  const auto count = static_cast<std::int64_t>(bytes.size());
+  if (count != receiving.bytes()) return receiving.fail(another_size(from, count, receiving.bytes()));
+  receiving.write(0, bytes.data(), count);
+  receiving.finish();
+}
+
+void C10dOffice::fetch(std::int32_t from, const Letter& letter, std::shared_ptr<Receiving> receiving) {
+  if (letter.bytes != receiving->bytes()) {
+    receiving->fail(another_size(from, letter.bytes, receiving->bytes()));
+    receiving = nullptr;  // it still has to leave the other end
   }
-  if (letter.slot >= 0) return existing_line(from)->take(letter, fits ? receiving : nullptr);
-  if (!fits) return;
-  receiving->write(0, letter.inside.data(), letter.bytes);
-  receiving->finish();
+  existing_line(from)->take(letter.slot, letter.bytes, std::move(receiving));
 }
 
 void C10dOffice::forget(std::int32_t from, const LetterKey& key, const std::shared_ptr<Receiving>& receiving) {

@@ -39,8 +39,12 @@ class C10dOffice final : public C10dLine::Reader {
   };
   using BoxName = std::pair<LetterKey, std::int32_t>;  // and the rank that sends
 
-  void arrived(std::int32_t from, const LetterKey& key, Letter letter) override;
-  void deliver(std::int32_t from, Letter& letter, const std::shared_ptr<Receiving>& receiving);
+  void arrived(std::int32_t from, const LetterKey& key, std::span<const std::byte> bytes) override;
+  void announced(std::int32_t from, const LetterKey& key, std::int64_t bytes, std::int32_t slot) override;
+  // With the lock: the receive that is next, if one waits.
+  std::shared_ptr<Receiving> next_receiving(std::int32_t from, const LetterKey& key);
+  void deliver(std::int32_t from, std::span<const std::byte> bytes, Receiving& receiving);
+  void fetch(std::int32_t from, const Letter& letter, std::shared_ptr<Receiving> receiving);
   // The line to another rank, made if it is the first time.
   C10dLine& line_to(std::int32_t rank, bool call);
   C10dLine* existing_line(std::int32_t rank) const;
