@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "hocket/base/log.h"
+#include "hocket/report/report.h"
 #include "hocket/torch/async_tensor.h"
 #include "torch/step_variant.h"
 
@@ -94,6 +95,16 @@ std::vector<at::Tensor> CompiledStep::operator()(const std::vector<at::Tensor>& 
 const Graph& CompiledStep::graph() const { return state_->variants.back()->captured.graph; }
 const Compiled& CompiledStep::compiled() const { return state_->variants.back()->compiled; }
 const Executor& CompiledStep::executor() const { return state_->variants.back()->executor(); }
+Status CompiledStep::report(const std::string& path) const {
+  const StepVariant& variant = *state_->variants.back();
+  const CostModel cost(variant.cost);
+  const Graph& graph = variant.captured.graph;
+  const MemoryLimit& limit = state_->options.memory_limit;
+  const RunRecord& run = variant.executor().last_run();
+  HOCKET_TRY(const ReportData data, run.steps.empty() ? report_of(graph, variant.compiled, cost, limit)
+                                                      : report_of_run(graph, variant.compiled, run, cost, limit));
+  return write_report(path, data);
+}
 std::size_t CompiledStep::compilations() const { return state_->variants.size(); }
 const std::string& CompiledStep::why_compiled() const { return state_->why; }
 

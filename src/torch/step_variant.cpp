@@ -91,7 +91,8 @@ Result<std::unique_ptr<StepVariant>> StepVariant::create(const StepFunction& ste
   }
   if (options.measured_runs > 0) HOCKET_CHECK(measure(cost, types, captured, inputs, world, options));
   HOCKET_TRY(Compiled compiled, compile_graph(captured.graph, cost, world, options));
-  std::unique_ptr<StepVariant> variant(new StepVariant(std::move(types), std::move(captured), std::move(compiled)));
+  std::unique_ptr<StepVariant> variant(
+      new StepVariant(std::move(types), std::move(captured), std::move(compiled), cost));
   HOCKET_CHECK(variant->prepare(world, {options.timeout, options.record}));
   return variant;
 }
@@ -101,7 +102,7 @@ Status StepVariant::measure(CostOptions& cost, const InputTypes& types, const Ca
                             const std::vector<at::Tensor>& inputs, const World& world, const StepOptions& options) {
   const std::vector<PassCall> passes = options.passes.empty() ? default_step_passes() : options.passes;
   HOCKET_TRY(Compiled compiled, compile_with(passes, captured.graph, cost, world, options));
-  StepVariant variant(types, captured, std::move(compiled));
+  StepVariant variant(types, captured, std::move(compiled), cost);
   HOCKET_CHECK(variant.prepare(world, {options.timeout, true}));
   HOCKET_TRY(const auto collectives,
              measure_collectives(variant.executor().program(), world, {.timeout = options.timeout}));

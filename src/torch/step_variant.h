@@ -25,6 +25,7 @@ class StepVariant {
   const InputTypes types;
   const Capture captured;
   const Compiled compiled;
+  const CostOptions cost;  // that it was compiled with
   const Executor& executor() const { return *executor_; }
 
  private:
@@ -39,8 +40,11 @@ class StepVariant {
     std::optional<std::size_t> brought;  // it lies in the memory of this input
   };
 
-  StepVariant(InputTypes its_types, Capture its_capture, Compiled its_compiled)
-      : types(std::move(its_types)), captured(std::move(its_capture)), compiled(std::move(its_compiled)) {}
+  StepVariant(InputTypes its_types, Capture its_capture, Compiled its_compiled, CostOptions its_cost)
+      : types(std::move(its_types)),
+        captured(std::move(its_capture)),
+        compiled(std::move(its_compiled)),
+        cost(std::move(its_cost)) {}
   Status prepare(const World& world, const ExecutorOptions& options);
   static Status measure(CostOptions& cost, const InputTypes& types, const Capture& captured,
                         const std::vector<at::Tensor>& inputs, const World& world, const StepOptions& options);

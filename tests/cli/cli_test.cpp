@@ -166,10 +166,10 @@ TEST_F(Cli, WrongUsageExitsWithTwo) {
 TEST_F(Cli, AMisspeltCommandGetsTheNearestOne) {
   EXPECT_EQ(hocket("verfy x").err,
             "hocket: there is no command 'verfy', did you mean verify?; known: demo, verify, convert, stats, opt, "
-            "explain, calibrate, launch\n");
+            "explain, diff, sim, profile, calibrate, launch\n");
   EXPECT_EQ(hocket("frobnicate").err,
-            "hocket: there is no command 'frobnicate'; known: demo, verify, convert, stats, opt, explain, calibrate, "
-            "launch\n");
+            "hocket: there is no command 'frobnicate'; known: demo, verify, convert, stats, opt, explain, diff, sim, "
+            "profile, calibrate, launch\n");
 }
 
 TEST_F(Cli, HelpOfEveryCommandHasAnExample) {

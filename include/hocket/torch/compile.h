@@ -60,6 +60,8 @@ class CompiledStep {
   const Graph& graph() const;
   const Compiled& compiled() const;
   const Executor& executor() const;
+  // A page that shows the captured step, the compiled one and, with StepOptions::record, the last run: one file, needs no network.
+  Status report(const std::string& path) const;
   std::size_t compilations() const;
   const std::string& why_compiled() const;  // the last time: "input 0 is f32[8,4], compiled were f32[16,4]"
 

@@ -16,14 +16,19 @@ namespace {
 
 constexpr int ranks = 2;
 
-// The file's path, in a folder that is there afterwards.
-Result<std::string> make_path(const DemoOptions& options) {
+struct DemoFiles {
+  std::string graph, report;
+};
+
+// In a folder that is there afterwards.
+Result<DemoFiles> make_paths(const DemoOptions& options) {
   std::filesystem::path folder = options.folder;
   std::error_code error;
   if (folder.empty()) folder = std::filesystem::is_directory("build", error) ? "build/demo" : ".";
   std::filesystem::create_directories(folder, error);
   if (error) return fail(ErrorKind::system, "cannot make the folder {}: {}", folder.string(), error.message());
-  return (folder / "gpt_step.json.gz").lexically_normal().string();
+  return DemoFiles{(folder / "gpt_step.json.gz").lexically_normal().string(),
+                   (folder / "report.html").lexically_normal().string()};
 }
 
 // How the user of a build tree calls the command; elsewhere it is on the search path.
@@ -51,8 +56,9 @@ nlohmann::ordered_json as_json(const Training& training) {
           {"exposed_ms", median(training.exposed).ms()}};
 }
 
-std::string as_json(const DemoResult& result, const std::string& path) {
-  const nlohmann::ordered_json json = {{"file", path},
+std::string as_json(const DemoResult& result, const DemoFiles& files) {
+  const nlohmann::ordered_json json = {{"file", files.graph},
+                                       {"report", files.report},
                                        {"ranks", ranks},
                                        {"parameters", result.parameters},
                                        {"steps", result.eager.losses.size()},
@@ -66,7 +72,7 @@ std::string as_json(const DemoResult& result, const std::string& path) {
   return json.dump(2) + "\n";
 }
 
-std::string as_text(const DemoResult& result, const std::string& path) {
+std::string as_text(const DemoResult& result, const DemoFiles& files) {
   const auto row = [](std::string_view what, const std::string& eager, const std::string& compiled) {
     return fmt::format("  {:<34} {:>12} {:>12}\n", what, eager, compiled);
   };
@@ -90,17 +96,22 @@ std::string as_text(const DemoResult& result, const std::string& path) {
   text += fmt::format("\nweights after {} steps: {}\n", eager.losses.size(),
                       result.same_weights ? "the same, to the last bit" : "DIFFERENT");
   text += fmt::format("captured {} nodes, compiled in {:.0f} ms\n", result.graph.size(), result.step.total_ms);
-  return text + fmt::format("the captured step: {}\nTry next:  {} opt {} --stats\n", path, command(), path);
+  text += fmt::format("what happened when, to open in a browser: {}\n", files.report);
+  return text +
+         fmt::format("the captured step: {}\nTry next:  {} opt {} --stats\n", files.graph, command(), files.graph);
 }
 
 // Rank 0 speaks.
 Result<int> be_rank(const DemoOptions& options) {
   HOCKET_TRY(const World world, World::join());
-  HOCKET_TRY(const DemoResult result, train_demo(world));
+  DemoFiles files;
+  if (world.rank() == 0) {
+    HOCKET_TRY(files, make_paths(options));
+  }
+  HOCKET_TRY(const DemoResult result, train_demo(world, files.report));
   if (world.rank() != 0) return result.same_weights ? ok : problem;
-  HOCKET_TRY(const std::string path, make_path(options));
-  HOCKET_CHECK(write_graph(result.graph, path));
-  say(options.json ? as_json(result, path) : as_text(result, path));
+  HOCKET_CHECK(write_graph(result.graph, files.graph));
+  say(options.json ? as_json(result, files) : as_text(result, files));
   return result.same_weights ? ok : problem;
 }
 

@@ -114,7 +114,7 @@ bool same(const Gpt& a, const Gpt& b) {
 
 }  // namespace
 
-Result<DemoResult> train_demo(const World& world) {
+Result<DemoResult> train_demo(const World& world, const std::string& report_path) {
   at::set_num_threads(1);
   const at::Tensor text = numbered(demo_text);
   GptSize size;
@@ -127,6 +127,7 @@ Result<DemoResult> train_demo(const World& world) {
   options.name = "gpt_step";
   options.parameters = named_tensors(*compiled.model);
   options.record = true;
+  options.measured_runs = 2;
   HOCKET_TRY(CompiledStep step,
              compile([&](const Tensors& in) { return compiled.step(in); }, batches[0], std::move(options)));
   DemoResult result;
@@ -151,6 +152,7 @@ Result<DemoResult> train_demo(const World& world) {
   result.graph = step.graph();
   result.step = step.compiled();
   result.planned = step.executor().planned();
+  if (!report_path.empty()) HOCKET_CHECK(step.report(report_path));
   return result;
 }
 

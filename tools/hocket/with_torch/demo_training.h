@@ -26,6 +26,7 @@ struct DemoResult {
   Bytes planned;
 };
 
-Result<DemoResult> train_demo(const World& world);
+// Writes a page about the compiled step, and its last run, where a path is given.
+Result<DemoResult> train_demo(const World& world, const std::string& report_path);
 
 }  // namespace hocket::tool
