@@ -1,6 +1,7 @@
 // all_reduce of 16 MiB over two hosts of two ranks each with 1 Gbit/s between them, against Open MPI and against the link itself.
 //
 //   ./hk bench hosts [--quick] [--json FILE] [--check]
+//   ./hk bench hosts --wires      hocket alone, over Open MPI and over gloo, with two ranks on each host and with one
 //
 // The hosts are network namespaces, so it needs root. The contestants, and plain TCP streams that show what the link gives, are
 // measured in turn, for several rounds.
@@ -52,7 +53,31 @@ Result<Table> measure(int rounds) {
   return fail(ErrorKind::system, "the ranks failed with {}:\n{}", outcome.exit_code, outcome.output);
 }
 
-int run(const BenchFlags& flags, int rounds) {
+// In turn, so that what else the machine does falls on both.
+int compare_wires(int rounds) {
+  const std::filesystem::path folder = std::filesystem::canonical("/proc/self/exe").parent_path();
+  const TwoHosts hosts("1gbit", HOCKET_MPI_FOLDER);
+  if (!hosts.failure().empty()) return complain("hosts", {ErrorKind::system, hosts.failure(), ""});
+  fmt::print(
+      "over 1 Gbit/s; large: all_reduce of 16 MiB f32 in ms, minimum and median of {} rounds; processor: ms of it for "
+      "one\n"
+      "of these, in all threads of the ranks that need least and most; small: 4 bytes, in us; waiting: ms of the\n"
+      "processor in a second without messages\n",
+      rounds);
+  for (const int ranks : {2, 2, 1, 1}) {
+    const std::string count = std::to_string(rounds);
+    const RunOutcome mpi = hosts.run(hosts.open_mpi(ranks, {folder / "hosts_wire", count}), std::chrono::seconds(300));
+    fmt::print("{} + {} ranks, Open MPI\n{}", ranks, ranks, mpi.output);
+    if (!std::filesystem::exists(folder / "torch_hosts_wire")) continue;
+    const RunOutcome gloo =
+        hosts.run(hosts.by_hand(ranks, {folder / "torch_hosts_wire", count}), std::chrono::seconds(300));
+    fmt::print("{} + {} ranks, gloo\n{}", ranks, ranks, gloo.output);
+    if (mpi.exit_code != 0 || gloo.exit_code != 0) return 1;
+  }
+  return 0;
+}
+
+int run(const BenchFlags& flags, int rounds, bool wires) {
   std::string why = TwoHosts::impossible("mpirun.openmpi");
   if (!std::filesystem::exists(std::string(HOCKET_MPI_FOLDER) + "/libhocket_mpi_openmpi.so")) {
     why = "hocket was built without Open MPI (libopenmpi-dev)";
@@ -61,6 +86,7 @@ int run(const BenchFlags& flags, int rounds) {
     fmt::print("not measured: {}\n", why);
     return finish("hosts", flags, nlohmann::json{{"not_measured", why}}.dump(2), {});
   }
+  if (wires) return compare_wires(rounds);
   const Result<Table> measured = measure(rounds);
   if (!measured) return complain("hosts", measured.error());
   Table times = *measured;
@@ -92,10 +118,12 @@ int run(const BenchFlags& flags, int rounds) {
 int main(int argc, char** argv) {
   hocket::BenchFlags flags;
   int rounds = 0;
+  bool wires = false;
   CLI::App app("all_reduce over two hosts");
   flags.add_to(app);
   app.add_option("--rounds", rounds, "how often everybody is measured")->check(CLI::Range(1, 1000));
+  app.add_flag("--wires", wires, "compare Open MPI and gloo as what hocket goes over");
   CLI11_PARSE(app, argc, argv);
   if (rounds == 0) rounds = flags.quick ? 4 : 20;
-  return hocket::run(flags, rounds);
+  return hocket::run(flags, rounds, wires);
 }

@@ -106,7 +106,7 @@ class C10dLine {
   // With the lock.
   Status open();
   Status begin(Incoming& incoming, std::int64_t bytes, std::int32_t index);
-  Status note_seen(Incoming& incoming);
+  Status note_seen();
   void note_seen_by_other(std::uint64_t frames);
   void note_taken(std::int32_t slot);
   void note_leaving();
