@@ -1,32 +1,43 @@
+#include <algorithm>
+
 #include "report/timeline_maker.h"
 
 namespace hocket {
 
 namespace {
 
-// What every step took, as the scheduler would want to know it: of a collective until it was complete.
-std::vector<Nanoseconds> times_of(const RunRecord& run) {
-  std::vector<Nanoseconds> times;
-  times.reserve(run.steps.size());
-  for (const StepRecord& step : run.steps) times.push_back(step.complete - step.start);
-  return times;
-}
-
+// Collectives of one group run one after the other: one that was issued while another was under way began when that was complete.
 StepMoments moments_of(const StepGraph& steps, const RunRecord& run) {
   StepMoments moments;
   moments.total = run.total;
+  std::vector<Nanoseconds> lane_free(steps.lanes());
   for (StepIndex step = 0; step < steps.size(); ++step) {
     const StepRecord& record = run.steps[step];
-    const StepKind kind = steps.kind(step);
+    Nanoseconds begin = record.start, end = record.end, stood;
+    if (steps.kind(step) == StepKind::wait) {
+      begin = record.end;
+      stood = record.end - record.start;
+    } else if (steps.kind(step) == StepKind::collective) {
+      Nanoseconds& free = lane_free[steps.lane(step)];
+      // It may be complete when nobody has looked yet; the run is over all the same.
+      end = std::max(record.end, std::min(record.complete, run.total));
+      begin = std::min(std::max(begin, free), end);
+      free = end;
+      stood = record.end - record.start;
+    }
     moments.issued.push_back(record.start);
-    moments.begin.push_back(kind == StepKind::wait ? record.end : record.start);
-    moments.end.push_back(kind == StepKind::collective ? record.complete : record.end);
-    const bool holds = kind == StepKind::wait || kind == StepKind::collective;
-    moments.stood.push_back(holds ? record.end - record.start : Nanoseconds());
-    // A collective may be complete when nobody has looked yet; the run is over all the same.
-    if (kind == StepKind::collective) moments.end.back() = std::max(record.end, std::min(record.complete, run.total));
+    moments.begin.push_back(begin);
+    moments.end.push_back(end);
+    moments.stood.push_back(stood);
   }
   return moments;
+}
+
+// What every step took, as the scheduler would want to know it.
+std::vector<Nanoseconds> times_of(const StepMoments& moments) {
+  std::vector<Nanoseconds> times;
+  for (std::size_t i = 0; i < moments.begin.size(); ++i) times.push_back(moments.end[i] - moments.begin[i]);
+  return times;
 }
 
 }  // namespace
@@ -38,8 +49,10 @@ Result<ShownTimeline> measured_timeline(const Program& program, const RunRecord&
                 "the one that ran?",
                 run.steps.size(), program.name(), program.size());
   }
-  HOCKET_TRY(const StepGraph steps, StepGraph::of(program, times_of(run)));
-  return make_timeline(program, steps, steps.original_order(), moments_of(steps, run), options);
+  HOCKET_TRY(const StepGraph untimed, StepGraph::of(program, std::vector<Nanoseconds>(program.size())));
+  const StepMoments moments = moments_of(untimed, run);
+  HOCKET_TRY(const StepGraph steps, StepGraph::of(program, times_of(moments)));
+  return make_timeline(program, steps, steps.original_order(), moments, options);
 }
 
 }  // namespace hocket

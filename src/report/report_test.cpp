@@ -154,6 +154,42 @@ TEST(Report, of_a_run_shows_what_was_measured) {
   EXPECT_THAT(headline_of(*report), HasSubstr("estimated"));
 }
 
+TEST(Report, of_a_run_lets_collectives_of_a_group_begin_one_after_the_other) {
+  CompileOptions options;
+  options.passes = *parse_passes("lower,plan");
+  const auto compiled = compile(*parse_graph(R"(
+graph @two(%x: f32[4], %y: f32[4]) {
+  group @dp = ranks[0,1]
+  %a = _c10d_functional.all_reduce(%x, "max", @dp) : f32[4]
+  %b = _c10d_functional.all_reduce(%y, "max", @dp) : f32[4]
+  %wa = _c10d_functional.wait_tensor(%a) : f32[4]
+  %wb = _c10d_functional.wait_tensor(%b) : f32[4]
+  return %wa, %wb
+}
+)",
+                                             "two"),
+                                options);
+  ASSERT_TRUE(compiled) << compiled.error().to_string();
+  const Program& program = *compiled->program();
+  RunRecord run;
+  run.total = us(20);
+  std::size_t issued = 0;
+  for (std::size_t i = 0; i < program.size(); ++i) {
+    const bool starts = program.collective(StepId(i)) != nullptr;
+    const Nanoseconds now = us(static_cast<double>(i));
+    run.steps.push_back({now, now + us(1), starts ? us(issued++ == 0 ? 10 : 15) : now + us(1)});
+  }
+  const auto line = measured_timeline(program, run, {});
+  ASSERT_TRUE(line) << line.error().to_string();
+  ASSERT_EQ(line->collectives.size(), 2U);
+  const ShownSpan& first = line->spans[line->collectives[0].span];
+  const ShownSpan& second = line->spans[line->collectives[1].span];
+  EXPECT_EQ(first.end, us(10));
+  EXPECT_EQ(second.begin, us(10));
+  EXPECT_EQ(second.end, us(15));
+  EXPECT_LT(line->collectives[1].issued, us(10));
+}
+
 TEST(Report, refuses_a_record_of_another_program) {
   CompileOptions options;
   options.passes = *parse_passes("lower,plan");
