@@ -14,7 +14,7 @@ namespace {
 
 using testing::HasSubstr;
 
-const std::string recorded = HOCKET_TEST_DATA "/kineto_step.json.gz";
+const std::string recorded = HOCKET_TEST_DATA "/traces/kineto_step.json.gz";
 
 // What a reader of the JSON finds without our code.
 Nanoseconds median_of(const std::string& name) {

@@ -141,11 +141,11 @@ TEST_F(See, ProfileTakesMeasuredTimesFromATraceOfPyTorch) {
         "graph @step(%x: f32[64,128], %w: f32[128,32]) {\n  %h = aten.mm(%x, %w) : f32[64,32]\n  %e = aten.exp(%h) : "
         "f32[64,32]\n"
         "  return %e\n}\n");
-  const Outcome outcome = hocket("profile '" HOCKET_TEST_DATA "/kineto_step.json.gz' step.hk -o measured.json --json");
+  const Outcome outcome = hocket("profile '" HOCKET_TEST_DATA "/traces/kineto_step.json.gz' step.hk -o measured.json --json");
   ASSERT_EQ(outcome.code, 0) << outcome.err;
   EXPECT_EQ(nlohmann::json::parse(outcome.out).at("calls_found").get<int>(), 1);
   EXPECT_THAT(read("measured.json"), HasSubstr("aten.mm.default(f32[64,128],f32[128,32])"));
-  const Outcome wrong = hocket("profile '" HOCKET_TEST_DATA "/kineto_step.json.gz' " + capture);
+  const Outcome wrong = hocket("profile '" HOCKET_TEST_DATA "/traces/kineto_step.json.gz' " + capture);
   EXPECT_EQ(wrong.code, 1);
   EXPECT_THAT(wrong.err, HasSubstr("is it a trace of this program"));
 }

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Makes kineto_step.json.gz: what torch.profiler writes of a small step on a CPU, with collectives over gloo.
+"""Makes traces/kineto_step.json.gz: what torch.profiler writes of a small step on a CPU, with collectives over gloo.
 
-  python3 tests/data/kineto_step.py tests/data/kineto_step.json.gz       (with the Python of .venv)
+  python3 tests/data/kineto_step.py tests/data/traces/kineto_step.json.gz       (with the Python of .venv)
 """
 
 import gzip
