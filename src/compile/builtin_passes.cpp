@@ -3,6 +3,7 @@
 
 #include "compile/graph_passes.h"
 #include "compile/lower_passes.h"
+#include "compile/overlap_pass.h"
 #include "compile/schedule_passes.h"
 #include "hocket/compile/pass.h"
 #include "hocket/ir/verify.h"
@@ -33,6 +34,7 @@ PassRegistry PassRegistry::builtin() {
   add(fsdp_passes());
   add(fuse_passes());
   add(schedule_passes());
+  add({overlap_pass()});
   add(lower_passes());
   return registry;
 }

@@ -160,11 +160,7 @@ Result<PassRun> run_pass(const Entry& entry, const PassContext& context, const C
 }  // namespace
 
 std::vector<PassCall> default_passes() {
-  return {{"remove_dead_getitems", {}},
-          {"bucket_all_gather", {}},
-          {"bucket_reduce_scatter", {}},
-          {"reorder_communication_preserving_peak_memory", {}},
-          {"sink_waits_iterative", {}}};
+  return {{"remove_dead_getitems", {}}, {"overlap", {}}};
 }
 
 Result<Compiled> compile(Subject subject, const CompileOptions& options, const PassRegistry& registry) {

@@ -5,9 +5,11 @@
 #include "hocket/fsdp/remove_dead_getitems.h"
 #include "hocket/fsdp/remove_unsharded_param_inputs.h"
 #include "hocket/fuse/bucket.h"
+#include "hocket/fuse/copies_to_views.h"
 #include "hocket/fuse/ddp.h"
 #include "hocket/fuse/fold_averages.h"
 #include "hocket/fuse/forward_copies.h"
+#include "hocket/fuse/scatter_rows.h"
 #include "hocket/fuse/schedule_comm_wait.h"
 
 namespace hocket {
@@ -87,6 +89,13 @@ std::vector<Pass> fuse_passes() {
       ddp_pass("fuse_ddp_with_coalesced", "one coalesced all_reduce for each bucket of gradients",
                fuse_ddp_with_coalesced),
       plain("schedule_comm_wait", "each wait right before its first real user", schedule_comm_wait),
+      plain("copies_to_views", "next to communication, parts that are put together as they lie become a view",
+            copies_to_views),
+      {"scatter_rows", "a reduce_scatter of a small batch takes its rows as they lie", Form::graph, "",
+       [](const Subject& subject, const PassContext& context, PassArguments& arguments) -> Result<PassResult> {
+         HOCKET_CHECK(arguments.finish());
+         return to_result(scatter_rows(std::get<Graph>(subject), {.cost = context.cost}));
+       }},
       bucket_pass("bucket_all_gather", "merge all_gathers where that pays", bucket_all_gather),
       bucket_pass("bucket_reduce_scatter", "merge reduce_scatters where that pays", bucket_reduce_scatter),
   };

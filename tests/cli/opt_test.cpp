@@ -52,7 +52,8 @@ TEST_F(Opt, TheJudgeAcceptsItsResultsAndFindsTheSameFigures) {
   };
   for (const char* passes :
        {"bucket_all_gather,bucket_reduce_scatter,reorder_communication_preserving_peak_memory,sink_waits_iterative",
-        "'bucket_all_gather(form=concat),bucket_reduce_scatter(form=concat)'", "raise_comms,sink_waits"}) {
+        "'bucket_all_gather(form=concat),bucket_reduce_scatter(form=concat)'", "raise_comms,sink_waits", "overlap",
+        "'overlap(effort=fast)'", "'overlap(reorder_only=on)'"}) {
     SCOPED_TRACE(passes);
     const Outcome outcome = hocket("opt " + capture + " --passes " + passes + " -o out.json.gz --json");
     ASSERT_EQ(outcome.code, 0) << outcome.err;

@@ -10,6 +10,7 @@
 #include "hocket/ir/file.h"
 #include "hocket/ir/text.h"
 #include "hocket/report/report.h"
+#include "pareto.h"
 
 namespace hocket::tool {
 
@@ -26,6 +27,9 @@ struct OptOptions {
   std::string passes;
   std::vector<std::string> off;
   std::vector<std::string> print_after;
+  std::string effort;
+  bool reorder_only = false;
+  bool pareto = false;
   CostFlags cost;
   bool no_verify = false;
   bool list = false;
@@ -216,6 +220,22 @@ Status print_results(const Compiled& compiled, const Subject& original, const Op
 
 // ---------------------------------------------------------------- the command
 
+// --effort and --reorder-only are options of the pass overlap wherever it runs.
+Status set_overlap(const OptOptions& options, std::vector<PassCall>& passes) {
+  if (options.effort.empty() && !options.reorder_only) return {};
+  if (passes.empty()) passes = options.reorder_only ? std::vector<PassCall>{{"overlap", {}}} : default_passes();
+  bool found = false;
+  for (PassCall& call : passes) {
+    if (call.name != "overlap") continue;
+    found = true;
+    if (!options.effort.empty()) call.arguments.emplace_back("effort", options.effort);
+    if (options.reorder_only) call.arguments.emplace_back("reorder_only", "on");
+  }
+  if (found) return {};
+  return fail(ErrorKind::usage, "--effort and --reorder-only are for the pass overlap, which is not among {}",
+              to_string(passes));
+}
+
 Result<CompileOptions> compile_options(const OptOptions& options, const PassRegistry& registry) {
   CompileOptions how;
   HOCKET_TRY(how.cost, options.cost.options());
@@ -223,6 +243,7 @@ Result<CompileOptions> compile_options(const OptOptions& options, const PassRegi
   if (!options.passes.empty()) {
     HOCKET_TRY(how.passes, parse_passes(options.passes));
   }
+  HOCKET_CHECK(set_overlap(options, how.passes));
   how.off = options.off;
   how.verify = !options.no_verify;
   how.reproducer_folder = ".";
@@ -241,6 +262,10 @@ int run_opt(const OptOptions& options) {
   if (!how) return complain(how.error());
   auto subject = read_graph_or_program(options.file);
   if (!subject) return complain(subject.error());
+  if (options.pareto) {
+    const Status shown = show_pareto(*subject, *how, options.json);
+    return shown ? ok : complain(at(shown.error(), options.file));
+  }
   const Subject original = *subject;
   Progress progress("opt", static_cast<std::int64_t>(std::max<std::size_t>(how->passes.size(), 1)));
   how->after_pass = [&](const PassRun& run, const Subject& now) {
@@ -268,6 +293,10 @@ void add_opt(CLI::App& app, Action& action) {
   command->add_option("--off", options->off, "passes to leave out, separated by commas")->delimiter(',');
   command->add_option("--print-after", options->print_after, "print the program after these passes; all: after each")
       ->delimiter(',');
+  command->add_option("--effort", options->effort, "how long the pass overlap may search")
+      ->check(CLI::IsMember({"fast", "default", "max"}));
+  command->add_flag("--reorder-only", options->reorder_only, "change the order and nothing else");
+  command->add_flag("--pareto", options->pareto, "what more memory buys: the step time at several limits");
   options->cost.add_to(*command);
   command->add_option("-o,--output", options->to, "write the result; its name tells the form, as in hocket convert");
   command->add_option("--order-out", options->order_to,
@@ -288,6 +317,8 @@ void add_opt(CLI::App& app, Action& action) {
       "  hocket opt step.json.gz --memory-limit 1.1x --stats\n"
       "  hocket opt step.json.gz --passes 'raise_comms,sink_waits' --order-out order.json\n"
       "  hocket opt step.json.gz --html overlap.html\n"
+      "  hocket opt step.json.gz --effort max --memory-limit 12GiB  a minute at most\n"
+      "  hocket opt step.json.gz --pareto\n"
       "  hocket opt --list-passes");
   command->callback([options, &action] { action = [options] { return run_opt(*options); }; });
 }

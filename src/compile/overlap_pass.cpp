@@ -1,0 +1,235 @@
+#include "compile/overlap_pass.h"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <map>
+
+#include "compile/forms.h"
+#include "fuse/bucket_candidates.h"
+#include "fuse/fusion.h"
+#include "hocket/cost/collectives.h"
+#include "hocket/fuse/copies_to_views.h"
+#include "hocket/fuse/scatter_rows.h"
+#include "hocket/ir/rewrite.h"
+#include "hocket/schedule/bounds.h"
+#include "hocket/schedule/overlap.h"
+#include "hocket/schedule/timeline.h"
+
+namespace hocket {
+
+namespace {
+
+// Operators with a form that takes a list.
+constexpr std::array<std::string_view, 3> mergeable = {"_c10d_functional.all_gather_into_tensor.default",
+                                                       "_c10d_functional.reduce_scatter_tensor.default",
+                                                       "_c10d_functional.all_reduce.default"};
+
+struct Mergeable {
+  std::vector<fuse::Candidate> list;
+  std::map<StepIndex, std::size_t> by_step;
+};
+
+Mergeable find_mergeable(const Graph& graph, const CostModel& cost, OverlapOptions& options) {
+  Mergeable found;
+  for (const std::string_view op : mergeable) {
+    std::map<fuse::CollectiveKey, std::uint32_t> classes;
+    for (fuse::Candidate& candidate : fuse::find_candidates(graph, op).list) {
+      const auto next = static_cast<std::uint32_t>(options.classes.size());
+      const auto [entry, is_new] = classes.try_emplace(candidate.key, next);
+      const Collective& collective = *graph.collective(candidate.block.collective);
+      if (is_new) {
+        options.classes.push_back({[&cost, &graph, collective](Bytes moved) {
+          return cost.collective(collective.kind, graph.group(collective.group).ranks, moved);
+        }});
+      }
+      options.candidates.push_back({candidate.position(), entry->second, collective.bytes_in + collective.bytes_out});
+      found.by_step.emplace(candidate.position(), found.list.size());
+      found.list.push_back(std::move(candidate));
+    }
+  }
+  return found;
+}
+
+Result<Graph> rewritten(const Graph& graph, const Mergeable& candidates, const OverlapPlan& plan,
+                        const CostModel& cost) {
+  if (plan.buckets.empty()) return with_order(graph, ids_of<Graph>(plan.order));
+  std::vector<fuse::Place> places(graph.size());
+  for (std::uint32_t p = 0; p < plan.order.size(); ++p) places[plan.order[p]] = {p, fuse::Place::at, 0};
+  std::vector<fuse::Bucket> buckets;
+  for (const auto& members : plan.buckets) {
+    fuse::Bucket bucket;
+    for (const StepIndex member : members) {
+      const CommBlock& block = candidates.list[candidates.by_step.at(member)].block;
+      bucket.members.push_back(&block);
+      bucket.start = std::max(bucket.start, places[member]);
+      bucket.results.push_back(places[block.wait().index()]);
+    }
+    buckets.push_back(std::move(bucket));
+  }
+  return fuse::fuse_buckets(graph, buckets, places, {FusedForm::coalesced, fuse::make_gather_form, "overlap", &cost});
+}
+
+Error out_of_reach(Bytes limit, Bytes reached) {
+  return {
+      ErrorKind::input,
+      fmt::format("the memory limit of {} ({} bytes) is below what any order found can reach, {} ({} bytes); ask for "
+                  "that much, or leave more of the program's inputs out of memory",
+                  to_string(limit), limit.count, to_string(reached), reached.count),
+      {}};
+}
+
+// Plans within the limit. Where no order keeps it that is an error; only a limit that the original kept and an earlier pass has lost
+// is no reason to stop: then the plan holds no more than what it was given.
+Result<OverlapPlan> plan_within(const StepGraph& steps, const PassContext& context, OverlapOptions& options,
+                                std::vector<std::string>& notes) {
+  OverlapPlan plan = plan_overlap(steps, options);
+  if (plan.within_limit) return plan;
+  if (context.memory_limit.absolute || context.memory_limit.relative < 1)
+    return fail(out_of_reach(*options.memory_limit, plan.peak));
+  notes.push_back(fmt::format("the limit of {} is out of reach since an earlier pass; held to {} instead",
+                              to_string(*options.memory_limit), to_string(plan.peak)));
+  options.memory_limit = plan.peak;
+  return plan_overlap(steps, options);
+}
+
+// What an order costs, counted again from what was written.
+struct Claim {
+  Nanoseconds time;
+  Bytes peak;
+};
+template <class Form>
+Result<Claim> claim_of(const Form& form, const CostModel& cost) {
+  HOCKET_TRY(const StepGraph steps, StepGraph::of(form, cost.times(form), {.keep_collective_order = false}));
+  const auto order = steps.original_order();
+  return Claim{timeline(steps, order).step_time, memory_curve(steps, order).peak};
+}
+
+void describe(PassResult& result, const StepGraph& steps, const OverlapPlan& plan, const Claim& after, Bytes limit) {
+  const auto before = steps.original_order();
+  const Nanoseconds was = timeline(steps, before).step_time;
+  std::size_t merged = 0;
+  for (const auto& bucket : plan.buckets) merged += bucket.size();
+  result.report = fmt::format("step {} -> {}, {} of {} collectives merged into {}, peak {} (limit {}), {} orders tried",
+                              to_string(was), to_string(after.time), merged, steps.collectives().size(),
+                              plan.buckets.size(), to_string(after.peak), to_string(limit), plan.orders_tried);
+  if (!plan.improved) result.report += "; nothing is better than the order as it is";
+  const StepBound bound = step_bound(steps);
+  result.notes.push_back(
+      fmt::format("no order of the same steps takes less than {}: {}", to_string(bound.time), to_string(bound)));
+}
+
+void note_model(PassResult& result, const OverlapPlan& plan, const OverlapOptions& options) {
+  if (options.model)
+    result.notes.push_back(fmt::format("by the lanes of the machine the step takes {}", to_string(plan.step_time)));
+}
+
+template <class Form>
+Result<PassResult> reordered(const Form& form, const PassContext& context, OverlapOptions options) {
+  HOCKET_TRY(const StepGraph steps, StepGraph::of(form, context.cost->times(form), {.keep_collective_order = false}));
+  PassResult result;
+  HOCKET_TRY(const OverlapPlan plan, plan_within(steps, context, options, result.notes));
+  result.keeps_collective_order = false;
+  result.peak = plan.peak;
+  describe(result, steps, plan, {timeline(steps, plan.order).step_time, plan.peak}, *options.memory_limit);
+  note_model(result, plan, options);
+  if (!plan.improved) return result;
+  HOCKET_TRY(auto changed, with_order(form, ids_of<Form>(plan.order)));
+  result.subject = std::move(changed);
+  result.order = plan.order;
+  return result;
+}
+
+// Copies next to communication that need not be.
+Result<std::optional<Graph>> without_copies(const Graph& graph, const CostModel& cost) {
+  HOCKET_TRY(RewriteResult views, copies_to_views(graph));
+  HOCKET_TRY(RewriteResult rows, scatter_rows(views.graph ? *views.graph : graph, {.cost = &cost}));
+  return std::move(rows.graph ? rows.graph : views.graph);
+}
+
+Result<StepGraph> steps_of(const Graph& graph, const CostModel& cost) {
+  return StepGraph::of(graph, cost.times(graph), {.keep_collective_order = false});
+}
+
+Result<PassResult> merged(const Graph& given, const PassContext& context, const OverlapOptions& base) {
+  const CostModel& cost = *context.cost;
+  HOCKET_TRY(std::optional<Graph> lean, without_copies(given, cost));
+  HOCKET_TRY(StepGraph steps, steps_of(lean ? *lean : given, cost));
+  if (lean && memory_curve(steps, steps.original_order()).peak > *base.memory_limit) {
+    // Without the copies the same order holds too much: they stay.
+    lean.reset();
+    HOCKET_TRY(steps, steps_of(given, cost));
+  }
+  const Graph& graph = lean ? *lean : given;
+  OverlapOptions options = base;
+  const Mergeable candidates = find_mergeable(graph, cost, options);
+  PassResult result;
+  HOCKET_TRY(const OverlapPlan plan, plan_within(steps, context, options, result.notes));
+  result.keeps_collective_order = false;
+  if (plan.improved) {
+    HOCKET_TRY(result.subject, rewritten(graph, candidates, plan, cost));
+  } else if (lean) {
+    result.subject = *lean;
+  }
+  HOCKET_TRY(const Claim claim, claim_of(result.subject ? std::get<Graph>(*result.subject) : given, cost));
+  if (claim.peak > *options.memory_limit)
+    return fail(ErrorKind::internal, "the result holds {} bytes, the limit is {}", claim.peak.count,
+                options.memory_limit->count);
+  result.peak = claim.peak;
+  describe(result, steps, plan, claim, *options.memory_limit);
+  note_model(result, plan, options);
+  return result;
+}
+
+// Groups that cross the same level of the machine's topology share its links.
+LaneModel machine_lanes(const Tables& tables, const StepGraph& steps, const Machine& machine, double slowdown) {
+  LaneModel model;
+  model.compute_slowdown = slowdown;
+  model.launch = machine.launch_overhead;
+  for (std::uint32_t lane = 0; lane < steps.lanes(); ++lane) {
+    model.links.emplace_back();
+    for (const Group& group : tables.groups()) {
+      if (group.name != steps.lane_name(lane)) continue;
+      for (const GroupLayout::Level& level : GroupLayout(machine, group.ranks).levels())
+        model.links.back().push_back(static_cast<std::uint32_t>(level.index));
+      break;
+    }
+  }
+  return model;
+}
+
+Result<PassResult> run_overlap(const Subject& subject, const PassContext& context, PassArguments& arguments) {
+  OverlapOptions options;
+  options.effort = *effort_from_name(arguments.choice("effort", "default", {"fast", "default", "max"}));
+  const bool reorder_only = arguments.flag("reorder_only", false);
+  const bool by_machine = arguments.choice("lanes", "two", {"two", "machine"}) == "machine";
+  const double slowdown = arguments.real("slowdown", 1);
+  HOCKET_CHECK(arguments.finish());
+  if (slowdown < 1) return fail(ErrorKind::usage, "a slowdown of {}; expected 1 or more", slowdown);
+  if (by_machine || slowdown > 1) {
+    HOCKET_TRY(options.model, std::visit(
+                                  [&](const auto& form) -> Result<LaneModel> {
+                                    HOCKET_TRY(const StepGraph steps, StepGraph::of(form, context.cost->times(form)));
+                                    LaneModel model =
+                                        machine_lanes(form, steps, context.cost->options().machine, slowdown);
+                                    if (!by_machine) model = {{}, slowdown, {}};
+                                    return model;
+                                  },
+                                  subject));
+  }
+  options.memory_limit = context.memory_limit.of(context.original_peak);
+  if (const auto* program = std::get_if<Program>(&subject)) return reordered(*program, context, options);
+  const Graph& graph = std::get<Graph>(subject);
+  return reorder_only ? reordered(graph, context, options) : merged(graph, context, options);
+}
+
+}  // namespace
+
+Pass overlap_pass() {
+  return {
+      "overlap", "decide buckets, order and memory together", Form::either,
+      "effort=fast|default|max, reorder_only=on|off, lanes=two|machine, slowdown=1 (of compute under communication)",
+      run_overlap};
+}
+
+}  // namespace hocket

@@ -1,0 +1,80 @@
+#include "hocket/fuse/copies_to_views.h"
+
+#include <gtest/gtest.h>
+
+#include "hocket/fuse/scatter_rows.h"
+#include "hocket/ir/text.h"
+#include "support/same_values.h"
+#include "support/soundness.h"
+
+namespace hocket {
+namespace {
+
+// x[batch,8,4] is scattered along its second dimension; `after` stands behind the cat.
+Graph scattered(int batch, std::string_view after = "") {
+  const std::string text = fmt::format(R"(graph @step(%x: f32[{},8,4]) {{
+  group @tp = ranks[0,1]
+  %y = aten.relu(%x)
+  %parts = aten.split.Tensor(%y, 4, 1)
+  %a = getitem(%parts, 0)
+  %b = getitem(%parts, 1)
+  %all = aten.cat([%a, %b])
+{}  %sum = _c10d_functional.reduce_scatter_tensor(%all, "sum", 2, @tp)
+  %done = _c10d_functional.wait_tensor(%sum)
+  return %done
+}})",
+                                       batch, after);
+  auto graph = parse_graph(text, "test");
+  EXPECT_TRUE(graph) << graph.error().to_string();
+  return std::move(*graph);
+}
+
+std::size_t copies_in(const Graph& graph) {
+  std::size_t copies = 0;
+  for (std::size_t i = 0; i < graph.size(); ++i) {
+    const NodeId id(i);
+    copies += graph.node(id).kind == NodeKind::op && graph.op_name(id) == "aten.cat.default" ? 1 : 0;
+  }
+  return copies;
+}
+
+TEST(CopiesToViews, a_batch_of_one_is_not_copied) {
+  const Graph graph = scattered(1);
+  const auto changed = copies_to_views(graph);
+  ASSERT_TRUE(changed && changed->graph);
+  EXPECT_EQ(problems_of(*changed->graph), "");
+  EXPECT_EQ(copies_in(*changed->graph), 0U);
+  expect_same_values(graph, *changed->graph);
+}
+
+TEST(CopiesToViews, a_batch_of_two_is_left_alone) {
+  const auto changed = copies_to_views(scattered(2));
+  ASSERT_TRUE(changed);
+  EXPECT_FALSE(changed->graph);
+}
+
+TEST(CopiesToViews, what_is_written_later_stays_a_copy) {
+  const auto changed = copies_to_views(scattered(1, "  %w = aten.add_.Tensor(%y, %x)\n"));
+  ASSERT_TRUE(changed);
+  EXPECT_FALSE(changed->graph);
+}
+
+TEST(ScatterRows, a_batch_of_two_is_scattered_row_by_row_without_a_copy_of_the_input) {
+  const Graph graph = scattered(2);
+  const auto changed = scatter_rows(graph);
+  ASSERT_TRUE(changed && changed->graph);
+  EXPECT_EQ(problems_of(*changed->graph), "");
+  EXPECT_EQ(copies_in(*changed->graph), 1U);  // of the result
+  expect_same_values(graph, *changed->graph);
+}
+
+TEST(ScatterRows, a_large_batch_and_a_written_input_are_left_alone) {
+  for (const Graph& graph : {scattered(9), scattered(2, "  %w = aten.add_.Tensor(%y, %x)\n"), scattered(1)}) {
+    const auto changed = scatter_rows(graph);
+    ASSERT_TRUE(changed);
+    EXPECT_FALSE(changed->graph);
+  }
+}
+
+}  // namespace
+}  // namespace hocket

@@ -1,0 +1,29 @@
+// Small changes of buckets: two that follow each other become one, one becomes two, a member goes over to its neighbour.
+#pragma once
+
+#include "schedule/setting.h"
+#include "schedule/unit_graph.h"
+
+namespace hocket::overlap {
+
+class BucketMoves {
+ public:
+  // `order` and `buckets` are those of a plan; collectives that are in no bucket count as buckets of one.
+  BucketMoves(const StepGraph& steps, const UnitGraph::Grouping& grouping, const std::vector<StepIndex>& order,
+              const Buckets& buckets);
+
+  bool any() const { return !rows_.empty(); }
+  // The buckets after a random move next to a collective that is waited for; anywhere if there is none.
+  Buckets changed(const std::vector<StepIndex>& waited_for, Dice& dice) const;
+
+ private:
+  struct Place {
+    std::size_t row, bucket;
+  };
+
+  std::vector<std::vector<std::vector<StepIndex>>> rows_;  // by class, in the order of issue
+  std::vector<Place> place_;                               // by step, of candidates
+  std::vector<bool> known_;                                // by step
+};
+
+}  // namespace hocket::overlap

@@ -1,0 +1,16 @@
+// Orders that hold less memory.
+#pragma once
+
+#include "schedule/unit_graph.h"
+
+namespace hocket::overlap {
+
+// Compute that creates more than it frees goes to right before its first user. While it runs there it holds both, so that a peak may
+// grow: compare. Collectives and waits keep their places.
+std::vector<UnitIndex> lean_order(const UnitGraph& units, const std::vector<UnitIndex>& order);
+
+// Built from the front: of the first units that are ready, always the one after which the least is held. For limits that the
+// original order does not keep.
+std::vector<UnitIndex> frugal_order(const UnitGraph& units, const std::vector<UnitIndex>& order);
+
+}  // namespace hocket::overlap

@@ -1,0 +1,428 @@
+#include "schedule/order_maker.h"
+
+#include <algorithm>
+#include <functional>
+
+namespace hocket::overlap {
+
+namespace {
+
+constexpr int most_trials = 4;       // of ready compute that might not fit into memory
+constexpr std::size_t patience = 3;  // units that run before a collective that did not fit is tried again
+
+template <class Heap, class Entry>
+void push(Heap& heap, Entry entry) {
+  heap.push_back(entry);
+  std::push_heap(heap.begin(), heap.end(), std::greater<>());
+}
+
+template <class Heap>
+auto pop(Heap& heap) {
+  std::pop_heap(heap.begin(), heap.end(), std::greater<>());
+  auto entry = heap.back();
+  heap.pop_back();
+  return entry;
+}
+
+}  // namespace
+
+OrderMaker::OrderMaker(const UnitGraph& units) : units_(units), memory_(units) {
+  const auto classes = static_cast<std::uint32_t>(units.classes().size());
+  queues_.resize(classes + units.lanes());
+  queues_of_.resize(units.lanes());
+  for (std::uint32_t lane = 0; lane < units.lanes(); ++lane) {
+    queues_[classes + lane].lane = lane;
+    queues_of_[lane].push_back(classes + lane);
+  }
+  std::vector<bool> known(classes, false);
+  for (UnitIndex u = 0; u < units.size(); ++u) {
+    const Unit& unit = units.unit(u);
+    if (unit.kind != StepKind::collective || unit.merge_class == no_class || known[unit.merge_class]) continue;
+    known[unit.merge_class] = true;
+    queues_[unit.merge_class].lane = unit.lane;
+    queues_[unit.merge_class].merge_class = unit.merge_class;
+    queues_of_[unit.lane].push_back(unit.merge_class);
+  }
+}
+
+void OrderMaker::start(const std::vector<UnitIndex>& guide, const Recipe& recipe) {
+  recipe_ = &recipe;
+  memory_.reset(guide);
+  made_ = {};
+  made_.order.reserve(units_.size());
+  made_.begin.assign(units_.size(), 0);
+  now_ = 0;
+  missing_.resize(units_.size());
+  end_.assign(units_.size(), 0);
+  lane_free_.assign(units_.lanes(), 0);
+  compute_.clear();
+  waits_.clear();
+  for (Queue& queue : queues_) {
+    queue.heap.clear();
+    queue.pending = queue.remaining = 0;
+    queue.issued = 0;
+    queue.retry = 0;
+  }
+  for (UnitIndex u = 0; u < units_.size(); ++u) {
+    const Unit& unit = units_.unit(u);
+    if (unit.kind == StepKind::collective && unit.merge_class != no_class)
+      queues_[unit.merge_class].remaining += unit.moved;
+    missing_[u] = static_cast<std::uint32_t>(units_.before(u).size());
+  }
+  for (UnitIndex u = 0; u < units_.size(); ++u) {
+    if (missing_[u] == 0) make_ready(u);
+  }
+  computed_ = 0;
+  if (recipe.window > 0) note_needs(guide);
+  bucket_time_.assign(recipe.bucket.size(), 0);
+  for (std::uint32_t c = 0; c < recipe.bucket.size(); ++c) {
+    if (recipe.bucket[c] > 0) bucket_time_[c] = units_.merged_time(c, recipe.bucket[c]);
+  }
+}
+
+void OrderMaker::make_ready(UnitIndex u) {
+  const Unit& unit = units_.unit(u);
+  const Time priority = (*recipe_->priority)[u];
+  if (unit.kind == StepKind::wait) {
+    push(waits_, Entry{end_[unit.partner], u});
+  } else if (unit.kind == StepKind::collective) {
+    const auto classes = static_cast<std::uint32_t>(units_.classes().size());
+    Queue& queue = queues_[unit.merge_class == no_class ? classes + unit.lane : unit.merge_class];
+    queue.pending += unit.moved;
+    push(queue.heap, Entry{priority, u});
+  } else {
+    push(compute_, Entry{priority, u});
+  }
+}
+
+void OrderMaker::finish(UnitIndex u) {
+  made_.order.push_back(u);
+  for (const UnitIndex later : units_.after(u)) {
+    if (--missing_[later] == 0) make_ready(later);
+  }
+}
+
+void OrderMaker::run_arrived() {
+  while (!waits_.empty() && waits_.front().key <= now_) {
+    const UnitIndex wait = pop(waits_).unit;
+    memory_.run(wait);  // holds nothing new
+    made_.begin[wait] = now_;
+    now_ += units_.unit(wait).compute;
+    finish(wait);
+  }
+}
+
+Size OrderMaker::cap_of(const Queue& queue) const {
+  if (recipe_->bucket.empty() || queue.merge_class == no_class) return 0;
+  Size cap = recipe_->bucket[queue.merge_class];
+  if (const Size ramp = recipe_->ramp[queue.merge_class]; ramp > 0 && queue.issued < 20)
+    cap = std::min(cap, ramp << queue.issued);
+  return cap;
+}
+
+void OrderMaker::note_needs(const std::vector<UnitIndex>& guide) {
+  need_.assign(units_.size(), 0);
+  Time computed = 0;
+  for (const UnitIndex u : guide) {
+    const Unit& unit = units_.unit(u);
+    computed += unit.compute;
+    if (unit.kind != StepKind::wait || need_[unit.partner] != 0) continue;
+    Size made = 0;
+    Size read = 0;
+    for (const UnitTouch& touch : units_.touches(unit.partner)) {
+      const bool creates = units_.touched_by(touch.buffer)[0] == unit.partner;
+      (creates ? made : read) += units_.bytes(touch.buffer);
+    }
+    if (made > read) need_[unit.partner] = std::max<Time>(computed, 1);
+  }
+}
+
+Time OrderMaker::next_time(const Queue& queue) const {
+  const Time first = units_.unit(queue.heap.front().unit).comm;
+  const Size cap = cap_of(queue);
+  if (cap == 0 || queue.pending < units_.unit(queue.heap.front().unit).moved * 2) return first;
+  return std::max(first, bucket_time_[queue.merge_class]);
+}
+
+// Takes memory that is needed only later? What else the lane could do meanwhile is counted in.
+bool OrderMaker::too_early(const Queue& queue) const {
+  const UnitIndex first = queue.heap.front().unit;
+  if (recipe_->window <= 0 || need_[first] == 0) return false;
+  Time others = 0;
+  for (const std::uint32_t index : queues_of_[queue.lane]) {
+    const Queue& other = queues_[index];
+    if (other.heap.empty() || need_[other.heap.front().unit] != 0) continue;
+    others = std::max(others, next_time(other));
+  }
+  const Time backlog = std::max<Time>(0, lane_free_[queue.lane] - now_);
+  const auto own = static_cast<Time>(recipe_->window * static_cast<double>(next_time(queue)));
+  return need_[first] - computed_ > own + others + backlog;
+}
+
+bool OrderMaker::held_back(const Queue& queue) const {
+  if (too_early(queue)) return true;
+  if (recipe_->bucket.empty() || queue.merge_class == no_class) return false;
+  const Size hold = std::min(recipe_->hold[queue.merge_class], queue.remaining / 2);
+  return queue.pending < hold;
+}
+
+bool OrderMaker::before(const Queue& a, const Queue& b) const {
+  if (recipe_->window > 0) {
+    const bool a_needed = need_[a.heap.front().unit] > 0;
+    const bool b_needed = need_[b.heap.front().unit] > 0;
+    if (a_needed != b_needed) return a_needed;
+    if (a_needed && need_[a.heap.front().unit] != need_[b.heap.front().unit])
+      return need_[a.heap.front().unit] < need_[b.heap.front().unit];
+  }
+  return b.heap.front() > a.heap.front();
+}
+
+bool OrderMaker::issue_from(Queue& queue) {
+  if (queue.heap.empty() || !memory_.try_run(queue.heap.front().unit, recipe_->limit)) return false;
+  std::vector<UnitIndex> bucket;
+  const Size cap = cap_of(queue);
+  Size moved = 0;
+  const auto take = [&] {
+    const UnitIndex u = pop(queue.heap).unit;
+    bucket.push_back(u);
+    moved += units_.unit(u).moved;
+    made_.begin[u] = now_;
+    now_ += units_.unit(u).compute;
+  };
+  take();
+  while (cap > 0 && !queue.heap.empty() && moved + units_.unit(queue.heap.front().unit).moved <= cap) {
+    if (!memory_.try_run(queue.heap.front().unit, recipe_->limit)) break;
+    take();
+  }
+  queue.pending -= moved;
+  queue.remaining -= moved;
+  ++queue.issued;
+  const Time comm = bucket.size() == 1 ? units_.unit(bucket[0]).comm : units_.merged_time(queue.merge_class, moved);
+  const Time end = std::max(now_, lane_free_[queue.lane]) + comm;
+  lane_free_[queue.lane] = end;
+  for (const UnitIndex u : bucket) end_[u] = end;
+  for (const UnitIndex u : bucket) finish(u);
+  if (bucket.size() > 1) made_.buckets.push_back(std::move(bucket));
+  return true;
+}
+
+bool OrderMaker::issue_best(std::uint32_t lane, bool forced) {
+  for (const std::uint32_t index : queues_of_[lane]) queues_[index].refused = false;
+  for (;;) {
+    Queue* best = nullptr;
+    for (const std::uint32_t index : queues_of_[lane]) {
+      Queue& queue = queues_[index];
+      if (queue.heap.empty() || queue.refused || (!forced && (queue.retry > made_.order.size() || held_back(queue))))
+        continue;
+      if (best == nullptr || before(queue, *best)) best = &queue;
+    }
+    if (best == nullptr) return false;
+    if (issue_from(*best)) return true;
+    best->refused = true;
+    best->retry = made_.order.size() + patience;
+  }
+}
+
+bool OrderMaker::issue_all(Time until) {
+  bool any = false;
+  for (std::uint32_t lane = 0; lane < units_.lanes(); ++lane) {
+    while (lane_free_[lane] <= until && issue_best(lane, compute_.empty())) any = true;
+  }
+  return any;
+}
+
+bool OrderMaker::compute_one() {
+  Entry unfit[most_trials];
+  int trials = 0;
+  bool found = false;
+  while (!compute_.empty() && trials < most_trials) {
+    const Entry entry = pop(compute_);
+    if (memory_.try_run(entry.unit, recipe_->limit)) {
+      made_.begin[entry.unit] = now_;
+      now_ += units_.unit(entry.unit).compute;
+      computed_ += units_.unit(entry.unit).compute;
+      finish(entry.unit);
+      found = true;
+      break;
+    }
+    unfit[trials++] = entry;
+  }
+  for (int i = 0; i < trials; ++i) push(compute_, unfit[i]);
+  return found;
+}
+
+// Nothing that is ready fits: the guide's next goes, whatever it is.
+void OrderMaker::force() {
+  const UnitIndex u = memory_.next();
+  const Unit& unit = units_.unit(u);
+  const auto take_out = [u](std::vector<Entry>& heap) {
+    std::erase_if(heap, [u](const Entry& entry) { return entry.unit == u; });
+    std::make_heap(heap.begin(), heap.end(), std::greater<>());
+  };
+  if (unit.kind == StepKind::compute) {
+    take_out(compute_);
+    memory_.run(u);
+    made_.begin[u] = now_;
+    now_ += unit.compute;
+    computed_ += unit.compute;
+    finish(u);
+  } else if (unit.kind == StepKind::collective) {
+    const auto classes = static_cast<std::uint32_t>(units_.classes().size());
+    Queue& queue = queues_[unit.merge_class == no_class ? classes + unit.lane : unit.merge_class];
+    take_out(queue.heap);
+    memory_.run(u);
+    made_.begin[u] = now_;
+    now_ += unit.compute;
+    queue.pending -= unit.moved;
+    queue.remaining -= unit.moved;
+    lane_free_[unit.lane] = end_[u] = std::max(now_, lane_free_[unit.lane]) + unit.comm;
+    finish(u);
+  } else {
+    now_ = std::max(now_, end_[unit.partner]);
+  }
+}
+
+MadeOrder OrderMaker::make(const std::vector<UnitIndex>& guide, const Recipe& recipe) {
+  start(guide, recipe);
+  while (made_.order.size() < units_.size()) {
+    run_arrived();
+    if (made_.order.size() == units_.size()) break;
+    Time until = now_;
+    if (!compute_.empty()) until += units_.unit(compute_.front().unit).compute;
+    else if (!waits_.empty()) until = waits_.front().key;
+    if (issue_all(until)) continue;
+    if (compute_one()) continue;
+    const UnitIndex next = memory_.next();
+    const bool can_wait = compute_.empty() || units_.unit(next).kind == StepKind::wait;
+    if (can_wait && !waits_.empty()) {
+      now_ = std::max(now_, waits_.front().key);
+      continue;
+    }
+    force();
+  }
+  made_.time = now_;
+  for (const Time free : lane_free_) made_.time = std::max(made_.time, free);
+  made_.peak = memory_.peak();
+  made_.end = end_;
+  return std::move(made_);
+}
+
+std::vector<Time> comm_times(const UnitGraph& units, const std::vector<Size>& bucket) {
+  std::vector<Time> times(units.size(), 0);
+  std::vector<Time> of_bucket(bucket.size(), 0);
+  for (std::size_t c = 0; c < bucket.size(); ++c) {
+    if (bucket[c] > 0) of_bucket[c] = units.merged_time(static_cast<std::uint32_t>(c), bucket[c]);
+  }
+  for (UnitIndex u = 0; u < units.size(); ++u) {
+    const Unit& unit = units.unit(u);
+    times[u] = unit.comm;
+    if (unit.kind != StepKind::collective || unit.merge_class == no_class || unit.merge_class >= bucket.size())
+      continue;
+    const Size size = bucket[unit.merge_class];
+    if (unit.moved >= size) continue;
+    const auto share = static_cast<double>(unit.moved) / static_cast<double>(size);
+    times[u] = std::min(unit.comm, static_cast<Time>(static_cast<double>(of_bucket[unit.merge_class]) * share));
+  }
+  return times;
+}
+
+std::vector<Time> latest_starts(const UnitGraph& units, const std::vector<UnitIndex>& order,
+                                const std::vector<Time>& comm, bool with_lanes) {
+  std::vector<Time> latest(units.size(), 0);
+  std::vector<Time> lane_free(units.lanes(), 0);
+  Time compute_free = 0;
+  for (std::size_t p = order.size(); p-- > 0;) {
+    const UnitIndex u = order[p];
+    const Unit& unit = units.unit(u);
+    Time end = 0;
+    Time arrival = 0;
+    for (const UnitIndex later : units.after(u)) {
+      const bool awaits = units.unit(later).kind == StepKind::wait && units.unit(later).partner == u;
+      if (awaits) arrival = std::min(arrival, latest[later]);
+      else end = std::min(end, latest[later]);
+    }
+    if (unit.kind == StepKind::collective) {
+      Time begin = arrival - comm[u];
+      if (with_lanes) {
+        begin = std::min(arrival, lane_free[unit.lane]) - comm[u];
+        lane_free[unit.lane] = begin;
+      }
+      latest[u] = std::min(begin, end) - unit.compute;
+    } else {
+      if (with_lanes) end = std::min(end, compute_free);
+      latest[u] = end - unit.compute;
+      if (with_lanes) compute_free = latest[u];
+    }
+  }
+  return latest;
+}
+
+// Time runs backwards here: a wait starts its collective, which arrives where it is issued.
+std::vector<Time> backward_starts(const UnitGraph& units, const std::vector<Time>& began,
+                                  const std::vector<Time>& comm) {
+  struct Entry {
+    Time key;
+    UnitIndex unit;
+    bool operator>(const Entry& other) const { return key != other.key ? key > other.key : unit > other.unit; }
+  };
+  const std::size_t n = units.size();
+  std::vector<Time> starts(n, 0), arrives(n, 0), lane_free(units.lanes(), 0);
+  std::vector<std::uint32_t> missing(n);
+  std::vector<Entry> compute, arriving;
+  std::vector<std::vector<Entry>> starting(units.lanes());
+  Time now = 0;
+  std::size_t done = 0;
+  const auto ready = [&](UnitIndex u) {
+    const Unit& unit = units.unit(u);
+    // A collective is ready once its waits have been started in this direction.
+    if (unit.kind == StepKind::collective) push(arriving, Entry{arrives[u], u});
+    else if (unit.kind == StepKind::wait) push(starting[units.unit(unit.partner).lane], Entry{-began[u], u});
+    else push(compute, Entry{-began[u], u});
+  };
+  const auto finish = [&](UnitIndex u) {
+    ++done;
+    starts[u] = -now;
+    for (const UnitIndex earlier : units.before(u)) {
+      if (--missing[earlier] == 0) ready(earlier);
+    }
+  };
+  for (UnitIndex u = 0; u < n; ++u) missing[u] = static_cast<std::uint32_t>(units.after(u).size());
+  for (UnitIndex u = 0; u < n; ++u) {
+    if (missing[u] == 0) {
+      if (units.unit(u).kind == StepKind::collective) arrives[u] = lane_free[units.unit(u).lane] += comm[u];
+      ready(u);
+    }
+  }
+  while (done < n) {
+    bool any = false;
+    while (!arriving.empty() && arriving.front().key <= now) {
+      const UnitIndex u = pop(arriving).unit;
+      now += units.unit(u).compute;
+      finish(u);
+      any = true;
+    }
+    const Time until = compute.empty() ? (arriving.empty() ? std::numeric_limits<Time>::max() : arriving.front().key)
+                                       : now + units.unit(compute.front().unit).compute;
+    for (std::uint32_t lane = 0; lane < units.lanes(); ++lane) {
+      while (!starting[lane].empty() && lane_free[lane] <= until) {
+        const UnitIndex wait = pop(starting[lane]).unit;
+        const UnitIndex collective = units.unit(wait).partner;
+        arrives[collective] = std::max(now, lane_free[lane]) + comm[collective];
+        lane_free[lane] = arrives[collective];
+        finish(wait);
+        any = true;
+      }
+    }
+    if (any) continue;
+    if (!compute.empty()) {
+      const UnitIndex u = pop(compute).unit;
+      now += units.unit(u).compute;
+      finish(u);
+    } else {
+      now = std::max(now, arriving.front().key);
+    }
+  }
+  return starts;
+}
+
+}  // namespace hocket::overlap

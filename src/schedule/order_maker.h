@@ -1,0 +1,100 @@
+// Makes one order of units from the front: what is most urgent of what is ready and fits into memory.
+//
+// Collectives are issued just in time, when their lane would run dry during the next compute, and as many of one class at once as the
+// recipe says. A wait stands where its collective has ended anyway, or where nothing else can run.
+#pragma once
+
+#include <vector>
+
+#include "schedule/guide_memory.h"
+#include "schedule/unit_graph.h"
+
+namespace hocket::overlap {
+
+struct Recipe {
+  const std::vector<Time>* priority = nullptr;  // by unit; the smaller, the earlier
+  Size limit = 0;
+  // By class; empty: nothing is merged.
+  std::vector<Size> bucket;  // a bucket takes no more than this, its first member apart
+  std::vector<Size> hold;    // fewer bytes than this are held back while there is something to compute
+  std::vector<Size> ramp;    // the first bucket's size, doubled for each that follows; 0: no ramp
+  // Collectives that take memory are issued no earlier than this many times their own time before they are needed, in compute time of
+  // the guide; 0: as early as their lane is free.
+  double window = 0;
+};
+
+struct MadeOrder {
+  Time time = 0;
+  Size peak = 0;
+  std::vector<UnitIndex> order;
+  std::vector<std::vector<UnitIndex>> buckets;  // of two members or more
+  std::vector<Time> begin;                      // by unit: when the compute lane reached it
+  std::vector<Time> end;                        // by unit, of collectives
+};
+
+class OrderMaker {
+ public:
+  explicit OrderMaker(const UnitGraph& units);
+  MadeOrder make(const std::vector<UnitIndex>& guide, const Recipe& recipe);
+  std::uint64_t work() const { return memory_.work(); }
+
+ private:
+  struct Entry {
+    Time key;
+    UnitIndex unit;
+    friend bool operator>(const Entry& a, const Entry& b) { return a.key != b.key ? a.key > b.key : a.unit > b.unit; }
+  };
+  struct Queue {
+    std::vector<Entry> heap;
+    std::uint32_t lane = 0;
+    std::uint32_t merge_class = no_class;
+    Size pending = 0;    // bytes that could be issued now
+    Size remaining = 0;  // bytes that are not issued yet
+    std::uint32_t issued = 0;
+    bool refused = false;   // did not fit into memory just now
+    std::size_t retry = 0;  // not tried again before so many units have run
+  };
+
+  void start(const std::vector<UnitIndex>& guide, const Recipe& recipe);
+  void make_ready(UnitIndex u);
+  void finish(UnitIndex u);  // it has run: what it leads to may be ready now
+  void run_arrived();
+  bool issue_all(Time until);     // keeps lanes busy until then; has anything been issued?
+  bool issue_from(Queue& queue);  // if memory allows
+  bool issue_best(std::uint32_t lane, bool forced);
+  bool compute_one();
+  void step_to_next_wait();
+  void force();
+  bool held_back(const Queue& queue) const;
+  bool too_early(const Queue& queue) const;
+  bool before(const Queue& a, const Queue& b) const;
+  Time next_time(const Queue& queue) const;
+  void note_needs(const std::vector<UnitIndex>& guide);
+  Size cap_of(const Queue& queue) const;
+
+  const UnitGraph& units_;
+  GuideMemory memory_;
+  const Recipe* recipe_ = nullptr;
+  MadeOrder made_;
+  Time now_ = 0;
+  std::vector<std::uint32_t> missing_;
+  std::vector<Entry> compute_, waits_;  // heaps
+  std::vector<Queue> queues_;
+  std::vector<std::vector<std::uint32_t>> queues_of_;  // by lane
+  std::vector<Time> lane_free_;
+  std::vector<Time> end_;   // by unit, of collectives
+  std::vector<Time> need_;  // by unit, of collectives that take memory: the guide's compute before the first wait
+  Time computed_ = 0;
+  std::vector<Time> bucket_time_;  // by class: of a full bucket
+};
+
+// The latest that each unit can start if all is to end at 0, with every lane taking its units in the given order. `comm` are the
+// times of collectives, by unit.
+std::vector<Time> latest_starts(const UnitGraph& units, const std::vector<UnitIndex>& order,
+                                const std::vector<Time>& comm, bool with_lanes);
+// The same from a list schedule that is made from the end: of what nothing more depends on, what began last goes first.
+std::vector<Time> backward_starts(const UnitGraph& units, const std::vector<Time>& began,
+                                  const std::vector<Time>& comm);
+std::vector<Time> comm_times(const UnitGraph& units, const std::vector<Size>& bucket);
+
+}  // namespace hocket::overlap

@@ -1,0 +1,282 @@
+#include "schedule/overlap_search.h"
+
+#include <algorithm>
+#include <array>
+#include <limits>
+
+#include "hocket/schedule/timeline.h"
+#include "schedule/bucket_moves.h"
+#include "schedule/guide_memory.h"
+#include "schedule/lean_order.h"
+#include "schedule/polish.h"
+#include "schedule/unit_events.h"
+
+namespace hocket::overlap {
+
+namespace {
+
+constexpr std::size_t most_kept = 3;
+
+// What an effort may cost, in the steps of GuideMemory::work(): so much for each unit, and at least so much.
+struct Budget {
+  std::uint64_t for_each_unit, least;
+};
+constexpr std::array<Budget, 3> budgets = {{{14, 30'000}, {520, 2'200'000}, {14'000, 60'000'000}}};
+constexpr std::uint64_t starts_share = 2;  // of three parts of the budget: for settings that every search begins with
+constexpr std::array<std::size_t, 3> patience = {20, 400, 3'000};  // orders without a better one before it gives up
+constexpr std::size_t most_polished = 300;  // units: in larger programs single places count for little
+constexpr std::size_t polish_work = 60'000, most_polish_tries = 3'000;
+constexpr std::uint64_t cost_of_units = 6;  // making other units of the steps, for each, beside an order of them
+
+std::vector<Time> positions(const std::vector<UnitIndex>& order) {
+  std::vector<Time> position(order.size());
+  for (std::size_t p = 0; p < order.size(); ++p) position[order[p]] = static_cast<Time>(p);
+  return position;
+}
+
+}  // namespace
+
+OverlapSearch::OverlapSearch(const StepGraph& steps, const OverlapOptions& options)
+    : steps_(steps),
+      options_(options),
+      grouping_(UnitGraph::grouping(steps, options)),
+      units_(steps, grouping_, options, {}),
+      classes_(options, units_),
+      maker_(units_) {}
+
+std::uint64_t OverlapSearch::budget() const {
+  const Budget& budget = budgets[static_cast<std::size_t>(options_.effort)];
+  return std::max(budget.for_each_unit * units_.size(), budget.least);
+}
+
+bool OverlapSearch::hopeless() const {
+  return tried_ - improved_at_ > patience[static_cast<std::size_t>(options_.effort)];
+}
+
+Buckets OverlapSearch::buckets_of(const UnitGraph& units, const MadeOrder& made) const {
+  Buckets buckets;
+  for (const auto& bucket : made.buckets) {
+    std::vector<StepIndex> members;
+    for (const UnitIndex u : bucket) {
+      for (const StepIndex step : units.steps_of(u)) {
+        if (steps_.kind(step) == StepKind::collective) members.push_back(step);
+      }
+    }
+    buckets.push_back(std::move(members));
+  }
+  return buckets;
+}
+
+void OverlapSearch::keep(const UnitGraph& units, const MadeOrder& made, Buckets buckets) {
+  improved_at_ = tried_;
+  time_ = made.time;
+  peak_ = made.peak;
+  order_ = units.steps_in(made.order);
+  buckets_ = std::move(buckets);
+  began_.assign(steps_.size(), 0);
+  waited_for_.clear();
+  Time reached = 0;  // by the compute lane
+  for (const UnitIndex u : made.order) {
+    for (const StepIndex step : units.steps_of(u)) began_[step] = made.begin[u];
+    const Unit& unit = units.unit(u);
+    if (unit.kind == StepKind::wait && made.begin[u] > reached) {
+      for (const StepIndex step : units.steps_of(unit.partner)) {
+        if (steps_.kind(step) == StepKind::collective) waited_for_.push_back(step);
+      }
+    }
+    reached = std::max(reached, made.begin[u] + unit.compute);
+  }
+}
+
+std::vector<Time> OverlapSearch::priorities_of(const Setting& setting, const Recipe& recipe,
+                                               const Candidate* parent) const {
+  const auto comm = [&] { return comm_times(units_, recipe.bucket); };
+  std::vector<Time> priority;
+  switch (setting.priority) {
+    case Priority::position: priority = position_; break;
+    case Priority::lean_position: priority = lean_position_; break;
+    case Priority::latest: priority = latest_starts(units_, original_, comm(), true); break;
+    case Priority::lean_latest: priority = latest_starts(units_, lean_, comm(), true); break;
+    case Priority::tail: priority = latest_starts(units_, original_, comm(), false); break;
+    case Priority::backward:
+      priority = parent == nullptr ? position_ : backward_starts(units_, parent->made.begin, comm());
+      break;
+    case Priority::target: {
+      priority = latest_starts(units_, original_, comm(), false);
+      if (parent == nullptr) break;
+      const auto target = static_cast<Time>(static_cast<double>(parent->made.time) * (1 - share_of(setting)));
+      for (UnitIndex u = 0; u < units_.size(); ++u) priority[u] = std::min(parent->made.begin[u], priority[u] + target);
+      break;
+    }
+  }
+  if (setting.comm_by_tail && setting.priority != Priority::tail) {
+    const auto tail = latest_starts(units_, original_, comm(), false);
+    for (UnitIndex u = 0; u < units_.size(); ++u) {
+      if (units_.unit(u).kind == StepKind::collective) priority[u] = tail[u];
+    }
+  }
+  return priority;
+}
+
+MadeOrder OverlapSearch::make(const Setting& setting, const Candidate* parent) {
+  Recipe recipe = recipe_of(setting, classes_, limit_);
+  const std::vector<Time> priority = priorities_of(setting, recipe, parent);
+  recipe.priority = &priority;
+  const bool follow = setting.guide == Guide::parent && parent != nullptr;
+  return maker_.make(follow ? parent->made.order : setting.guide == Guide::original ? original_ : lean_, recipe);
+}
+
+bool OverlapSearch::try_setting(const Setting& setting, const Candidate* parent) {
+  ++tried_;
+  Candidate candidate{setting, make(setting, parent)};
+  apply_model(units_, candidate.made);
+  const MadeOrder& made = candidate.made;
+  if (made.peak > limit_) return false;
+  if (made.time < time_) keep(units_, made, buckets_of(units_, made));
+  const auto at =
+      std::find_if(best_.begin(), best_.end(), [&](const Candidate& other) { return made.time <= other.made.time; });
+  if (at == best_.end() ? best_.size() >= most_kept : at->made.time == made.time) return false;
+  best_.insert(at, std::move(candidate));
+  if (best_.size() > most_kept) best_.pop_back();
+  return true;
+}
+
+void OverlapSearch::explore(std::uint64_t budget) {
+  for (const Setting& setting : starts(classes_)) {
+    if (tried_ > 0 && maker_.work() * 3 > budget * starts_share) break;
+    try_setting(setting, nullptr);
+  }
+  while (maker_.work() < budget && !hopeless() && !best_.empty()) {
+    // Mostly from the best.
+    const std::size_t which = std::min<std::size_t>(dice_.below(2) == 0 ? 0 : dice_.below(most_kept), best_.size() - 1);
+    const Candidate parent = best_[which];
+    Setting next = changed(parent.setting, classes_, dice_);
+    if (dice_.below(3) == 0) {
+      next = parent.setting;
+      next.priority = dice_.below(2) == 0 ? Priority::backward : Priority::target;
+      next.share = static_cast<int>(dice_.below(shares));
+      next.guide = dice_.below(3) == 0 ? Guide::lean : Guide::parent;
+    }
+    try_setting(next, &parent);
+  }
+}
+
+void OverlapSearch::apply_model(const UnitGraph& units, MadeOrder& made) const {
+  if (!options_.model) return;
+  const auto events = events_of(steps_, units, made, options_.model->launch);
+  made.time = run_lanes(events, units.lanes(), *options_.model).picoseconds;
+}
+
+// An order with other buckets, close to the plan's.
+bool OverlapSearch::try_buckets(const Buckets& buckets) {
+  ++tried_;
+  const UnitGraph units(steps_, grouping_, options_, buckets);
+  const auto guide = units.order_of(order_);
+  if (guide.size() != units.size()) return false;  // buckets that wait for each other
+  std::vector<Time> priority(units.size(), std::numeric_limits<Time>::max());
+  for (UnitIndex u = 0; u < units.size(); ++u) {
+    for (const StepIndex step : units.steps_of(u)) priority[u] = std::min(priority[u], began_[step]);
+  }
+  Recipe recipe;
+  recipe.limit = limit_;
+  recipe.priority = &priority;
+  OrderMaker maker(units);
+  MadeOrder made = maker.make(guide, recipe);
+  refined_ += maker.work() + cost_of_units * units.size();
+  apply_model(units, made);
+  if (made.peak > limit_ || made.time >= time_) return false;
+  keep(units, made, buckets);
+  return true;
+}
+
+void OverlapSearch::refine(std::uint64_t budget) {
+  if (classes_.size() == 0 || began_.empty()) return;
+  BucketMoves moves(steps_, grouping_, order_, buckets_);
+  if (!moves.any()) return;
+  improved_at_ = tried_;
+  while (refined_ < budget && !hopeless()) {
+    if (try_buckets(moves.changed(waited_for_, dice_))) moves = BucketMoves(steps_, grouping_, order_, buckets_);
+  }
+}
+
+// Single units, in programs that are small enough: from the plan, and from the original order.
+void OverlapSearch::polish() {
+  if (options_.effort == Effort::fast || units_.size() > most_polished) return;
+  const std::size_t tries = std::min<std::size_t>(polish_work / (units_.size() + 1), most_polish_tries);
+  const auto start = [&](const Buckets& buckets, const std::vector<StepIndex>& order) {
+    const UnitGraph units(steps_, grouping_, options_, buckets);
+    auto guide = units.order_of(order);
+    if (guide.size() != units.size() || guide.empty()) return;
+    const MadeOrder made = polished(
+        units, std::move(guide), limit_, tries,
+        [&](const MadeOrder& judged) {
+          if (!options_.model) return judged.time;
+          MadeOrder modelled = judged;
+          apply_model(units, modelled);
+          return modelled.time;
+        },
+        dice_);
+    tried_ += tries;
+    if (made.peak <= limit_ && made.time < time_) keep(units, made, buckets);
+  };
+  const Buckets buckets = buckets_;
+  start(buckets, std::vector<StepIndex>(order_));
+  start(buckets, steps_.original_order());
+  if (!buckets.empty()) start({}, steps_.original_order());
+}
+
+Size OverlapSearch::peak_of(const std::vector<UnitIndex>& order) {
+  GuideMemory memory(units_);
+  memory.reset(order);
+  return memory.guide_peak();
+}
+
+// The guides keep the limit wherever an order is found that does.
+void OverlapSearch::find_guides(const std::vector<StepIndex>& original) {
+  original_ = units_.order_of(original);
+  lean_ = lean_order(units_, lean_order(units_, original_));
+  position_ = positions(original_);
+  lean_position_ = positions(lean_);
+  Size least = peak_of(lean_);
+  if (const Size peak = peak_of(original_); peak > limit_) original_ = lean_;
+  else if (least > peak) lean_ = original_, least = peak;
+  if (least <= limit_) return;
+  for (const auto& start : {original_, frugal_order(units_, original_)}) {
+    auto order = lean_order(units_, frugal_order(units_, start));
+    if (const Size peak = peak_of(order); peak < least) {
+      least = peak;
+      lean_ = original_ = std::move(order);
+    }
+  }
+}
+
+OverlapPlan OverlapSearch::run() {
+  const auto original = steps_.original_order();
+  const auto time_of = [&](const std::vector<StepIndex>& order) {
+    return (options_.model ? modelled_step_time(steps_, order, *options_.model) : timeline(steps_, order).step_time)
+        .picoseconds;
+  };
+  const Size original_peak = memory_curve(steps_, original).peak.count;
+  limit_ = options_.memory_limit ? options_.memory_limit->count : original_peak;
+  find_guides(original);
+  const bool kept = original_peak <= limit_;
+  order_ = kept ? original : units_.steps_in(lean_);
+  time_ = time_of(order_);
+  peak_ = memory_curve(steps_, order_).peak.count;
+  if (peak_ <= limit_) {
+    explore(budget());
+    if (options_.effort != Effort::fast) refine(budget() / 2);
+    polish();
+  }
+  OverlapPlan plan;
+  plan.within_limit = peak_ <= limit_;
+  plan.improved = order_ != original || !buckets_.empty();
+  plan.order = std::move(order_);
+  plan.buckets = std::move(buckets_);
+  plan.step_time = Nanoseconds::from_picoseconds(time_);
+  plan.peak = Bytes(peak_);
+  plan.orders_tried = tried_;
+  return plan;
+}
+
+}  // namespace hocket::overlap

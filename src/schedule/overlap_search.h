@@ -1,0 +1,62 @@
+// The search of `overlap`: orders made by many recipes, the best kept and varied.
+#pragma once
+
+#include <vector>
+
+#include "schedule/order_maker.h"
+#include "schedule/setting.h"
+#include "schedule/unit_graph.h"
+
+namespace hocket::overlap {
+
+class OverlapSearch {
+ public:
+  OverlapSearch(const StepGraph& steps, const OverlapOptions& options);
+  OverlapPlan run();
+
+ private:
+  // An order with what it takes to make others from it.
+  struct Candidate {
+    Setting setting;
+    MadeOrder made;
+  };
+
+  void find_guides(const std::vector<StepIndex>& original);
+  Size peak_of(const std::vector<UnitIndex>& order);
+  std::uint64_t budget() const;
+  bool hopeless() const;  // nothing better for long
+  MadeOrder make(const Setting& setting, const Candidate* parent);
+  std::vector<Time> priorities_of(const Setting& setting, const Recipe& recipe, const Candidate* parent) const;
+  bool try_setting(const Setting& setting, const Candidate* parent);          // is it among the best now?
+  void keep(const UnitGraph& units, const MadeOrder& made, Buckets buckets);  // as the plan
+  Buckets buckets_of(const UnitGraph& units, const MadeOrder& made) const;
+  void explore(std::uint64_t budget);
+  void refine(std::uint64_t budget);
+  bool try_buckets(const Buckets& buckets);
+  void polish();
+  // The time by the options' model, where there is one, in place of the two-lane model's.
+  void apply_model(const UnitGraph& units, MadeOrder& made) const;
+
+  const StepGraph& steps_;
+  const OverlapOptions& options_;
+  UnitGraph::Grouping grouping_;
+  UnitGraph units_;
+  ClassSizes classes_;
+  OrderMaker maker_;
+  Dice dice_;
+  Size limit_ = 0;
+  std::vector<UnitIndex> original_, lean_;
+  std::vector<Time> position_, lean_position_;
+  std::vector<Candidate> best_;  // by time, few
+  std::size_t tried_ = 0, improved_at_ = 0;
+  std::uint64_t refined_ = 0;  // work of refine()
+  // The plan so far.
+  Time time_ = 0;
+  Size peak_ = 0;
+  std::vector<StepIndex> order_;
+  Buckets buckets_;
+  std::vector<Time> began_;            // by step
+  std::vector<StepIndex> waited_for_;  // collectives for which the compute lane stands still
+};
+
+}  // namespace hocket::overlap

@@ -1,0 +1,73 @@
+// The choices that the search of `overlap` varies, and the recipe that they mean.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "schedule/order_maker.h"
+
+namespace hocket::overlap {
+
+// Numbers that are the same on every machine.
+class Dice {
+ public:
+  std::uint64_t below(std::uint64_t bound) {
+    state_ ^= state_ << 13U;
+    state_ ^= state_ >> 7U;
+    state_ ^= state_ << 17U;
+    return state_ % bound;
+  }
+
+ private:
+  std::uint64_t state_ = 88172645463325252ULL;
+};
+
+enum class Guide : std::uint8_t { lean, original, parent };
+enum class Priority : std::uint8_t {
+  position,       // in the original order
+  lean_position,  // in the lean order
+  latest,         // latest start, every lane in the original order
+  lean_latest,    // the same, in the lean order
+  tail,           // latest start by dependencies alone
+  backward,       // latest start in a schedule that is made from the end, after the parent's
+  target,         // when the parent ran it, or earlier where a shorter step needs it
+};
+inline constexpr int priorities = 7;
+
+struct Setting {
+  Guide guide = Guide::lean;
+  Priority priority = Priority::position;
+  int share = 0;              // of Priority::target: by how much the step is to be shorter
+  int window = 0;             // how early collectives that take memory may start
+  bool comm_by_tail = false;  // collectives by latest start, whatever compute goes by
+  // By class.
+  std::vector<std::int8_t> size;  // of a bucket, in half powers of two of the mean member; 0: nothing is merged
+  std::vector<std::int8_t> hold;  // 0: issue at once, 1: hold back half a bucket, 2: a whole one
+  std::vector<bool> ramp;
+
+  friend bool operator==(const Setting&, const Setting&) = default;
+};
+
+inline constexpr int largest_size = 20;
+inline constexpr int windows = 6;
+inline constexpr int shares = 7;
+double window_of(const Setting& setting);
+double share_of(const Setting& setting);
+
+// The classes of collectives that may be merged.
+struct ClassSizes {
+  std::vector<Size> total;
+  std::vector<std::uint32_t> count;
+  std::vector<bool> serial;  // its collectives depend on each other one after the other: little to merge
+  ClassSizes(const OverlapOptions& options, const UnitGraph& units);
+  std::size_t size() const { return total.size(); }
+  double mean(std::size_t c) const { return count[c] > 0 ? static_cast<double>(total[c]) / count[c] : 0; }
+};
+
+Recipe recipe_of(const Setting& setting, const ClassSizes& classes, Size limit);
+// A neighbour of a setting.
+Setting changed(Setting setting, const ClassSizes& classes, Dice& dice);
+// Where a search starts: from the most promising on.
+std::vector<Setting> starts(const ClassSizes& classes);
+
+}  // namespace hocket::overlap
