@@ -1,6 +1,7 @@
 #include "report/page_data.h"
 
-#include <map>
+#include <fmt/format.h>
+
 #include <nlohmann/json.hpp>
 #include <unordered_map>
 
