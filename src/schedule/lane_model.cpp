@@ -13,10 +13,8 @@ namespace {
 class LaneRun {
  public:
   LaneRun(std::size_t lanes, const LaneModel& model) : model_(model), queues_(lanes), links_(model.links) {
-    std::uint32_t next = 0;
-    for (const auto& links : links_) {
-      for (const std::uint32_t link : links) next = std::max(next, link + 1);
-    }
+    number_links();
+    auto next = static_cast<std::uint32_t>(users_.size());
     while (links_.size() < lanes) links_.push_back({next++});
     users_.assign(next, 0);
   }
@@ -50,6 +48,20 @@ class LaneRun {
     std::uint32_t collective;
     double left;
   };
+
+  // Links are called by any numbers; here by 0, 1, ….
+  void number_links() {
+    std::vector<std::uint32_t> known;
+    for (const auto& links : links_) known.insert(known.end(), links.begin(), links.end());
+    std::sort(known.begin(), known.end());
+    known.erase(std::unique(known.begin(), known.end()), known.end());
+    for (auto& links : links_) {
+      for (std::uint32_t& link : links) {
+        link = static_cast<std::uint32_t>(std::lower_bound(known.begin(), known.end(), link) - known.begin());
+      }
+    }
+    users_.resize(known.size());
+  }
 
   bool under_way() const {
     return std::any_of(queues_.begin(), queues_.end(), [](const auto& queue) { return !queue.empty(); });

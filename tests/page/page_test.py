@@ -62,7 +62,8 @@ class PageTest(unittest.TestCase):
         # As root, as in containers, Chromium starts only without its sandbox; the page is our own.
         arguments = ["--no-sandbox"] if os.geteuid() == 0 else []
         cls.browser = cls.playwright.chromium.launch(executable_path=options.browser, args=arguments)
-        cls.small = cls.make("small", "fsdp_tp_llama_tiny.json.gz")
+        passes = "bucket_all_gather,bucket_reduce_scatter,reorder_communication_preserving_peak_memory,sink_waits_iterative"
+        cls.small = cls.make("small", "fsdp_tp_llama_tiny.json.gz", "opt", "--passes", passes)
 
     @classmethod
     def tearDownClass(cls):
