@@ -159,9 +159,7 @@ Result<PassRun> run_pass(const Entry& entry, const PassContext& context, const C
 
 }  // namespace
 
-std::vector<PassCall> default_passes() {
-  return {{"remove_dead_getitems", {}}, {"overlap", {}}};
-}
+std::vector<PassCall> default_passes() { return {{"remove_dead_getitems", {}}, {"overlap", {}}}; }
 
 Result<Compiled> compile(Subject subject, const CompileOptions& options, const PassRegistry& registry) {
   const auto start = Clock::now();

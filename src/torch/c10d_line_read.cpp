@@ -10,8 +10,8 @@ namespace hocket {
 
 namespace {
 
-constexpr std::size_t pieces_ahead = 2;  // one arrives while the one before it is copied
-constexpr std::uint64_t begun_at_once = 8;     // receives, of those for frames
+constexpr std::size_t pieces_ahead = 2;     // one arrives while the one before it is copied
+constexpr std::uint64_t begun_at_once = 8;  // receives, of those for frames
 constexpr std::uint64_t seen_in_silence =
     32;  // frames, until the other end hears of them though there is nothing to say
 

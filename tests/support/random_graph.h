@@ -25,14 +25,15 @@ std::string_view name_of(GraphShape shape);
 
 struct RandomGraphOptions {
   GraphShape shape = GraphShape::dag;
-  int layers = 3;             // of all shapes but dag
-  int operators = 40;         // of a dag, about
-  int world = 8;              // ranks; a power of two
-  int width = 8;              // of matrices; a multiple of the world
-  bool coalesced = false;     // bundle collectives in the coalesced forms
-  bool in_place = false;      // collectives that write their argument or an `out`
-  bool copy_over = false;     // ddp: results are copied over the gradients that were averaged, which are then used
-  bool averages = false;      // ddp: by all_reduce itself, and the results are used; not with in_place, coalesced, copy_back
+  int layers = 3;          // of all shapes but dag
+  int operators = 40;      // of a dag, about
+  int world = 8;           // ranks; a power of two
+  int width = 8;           // of matrices; a multiple of the world
+  bool coalesced = false;  // bundle collectives in the coalesced forms
+  bool in_place = false;   // collectives that write their argument or an `out`
+  bool copy_over = false;  // ddp: results are copied over the gradients that were averaged, which are then used
+  bool averages =
+      false;  // ddp: by all_reduce itself, and the results are used; not with in_place, coalesced, copy_back
   bool copy_back = false;     // ddp: results are copied into the gradients instead of returned
   int views = 25;             // dag: percent of operators that are views
   int mutations = 10;         // dag: percent of operators that write in place
