@@ -39,6 +39,11 @@ Status HostsContext::receive(std::vector<RequestHandle>& requests, std::byte* da
 }
 
 Status HostsContext::wait_for(std::span<const RequestHandle> requests, const GroupCall& call) {
+  return wait_for_all(
+      requests, call.deadline(), call.to_string(), [this] { return look(); }, &rhythm_);
+}
+
+Status HostsContext::wait_promptly(std::span<const RequestHandle> requests, const GroupCall& call) {
   return wait_for_all(requests, call.deadline(), call.to_string(), [this] { return look(); });
 }
 

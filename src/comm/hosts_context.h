@@ -46,12 +46,15 @@ class HostsContext {
               HostsTag tag);
   Status receive(std::vector<RequestHandle>& requests, std::byte* data, std::int64_t bytes, std::int32_t place,
                  HostsTag tag);
-  // Until all are complete, unless the call fails before.
+  // Until all are complete, unless the call fails before: parts of a large call, which come in its rhythm.
   Status wait_for(std::span<const RequestHandle> requests, const GroupCall& call);
   // The same, and drops them.
   Status wait(std::vector<RequestHandle>& requests, const GroupCall& call);
+  // The same for a few bytes that everybody waits for.
+  Status wait_promptly(std::span<const RequestHandle> requests, const GroupCall& call);
   // An error if the call can't go on, whoever has found out. For those who wait on the wire.
   Status look() { return alarm_->check(); }
+  Rhythm& rhythm() { return rhythm_; }
 
  private:
   Channel* channel_;
@@ -59,6 +62,7 @@ class HostsContext {
   HostsAlarm* alarm_;
   const HostsLayout* layout_;
   HostsOptions options_;
+  Rhythm rhythm_;
   std::uint64_t local_calls_ = 0;
 };
 

@@ -67,7 +67,7 @@ Status Greeting::exchange(const GroupCall& call) {
       HOCKET_CHECK(
           context_->send(requests, first_card_of(layout.host()), locals * card_, layout.leader(host), tag_greeting));
     }
-    HOCKET_CHECK(context_->wait(requests, call));
+    HOCKET_CHECK(context_->wait_promptly(requests, call));
   }
   if (locals == 1) return {};
   return context_->broadcast_local(cards_.data(), cards_.data(), static_cast<std::int64_t>(cards_.size()), 0, call);

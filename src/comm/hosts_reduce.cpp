@@ -189,10 +189,14 @@ struct HostsReduce::Running {
   }
 
   Status wait_until_ready(Flight& flight) {
-    Patience patience(call.deadline());
+    const auto start = std::chrono::steady_clock::now();
+    Patience patience(call.deadline(), context.rhythm().usual());
     for (;;) {
       HOCKET_CHECK(advance());
-      if (flight.state == Flight::State::ready) return {};
+      if (flight.state == Flight::State::ready) {
+        if (patience.tried()) context.rhythm().waited(std::chrono::steady_clock::now() - start);
+        return {};
+      }
       HOCKET_CHECK(context.look());
       if (patience.over()) {
         return fail(ErrorKind::peer, "rank {} did not come to {} in time: it is stuck, or its host can't be reached",

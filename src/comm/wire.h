@@ -87,20 +87,35 @@ WireOpener provided_wire(Launcher launcher);
 // same host can't compute on.
 class Patience {
  public:
-  explicit Patience(Deadline deadline) : deadline_(deadline) {}
+  // `usual`: what such a wait has lasted; if that is long, sleeps from the start, a part of it at a time.
+  explicit Patience(Deadline deadline, std::chrono::nanoseconds usual = {});
   void pause();
   // For those who can be woken: how long to sleep before the next look, once others have had the core.
   std::chrono::nanoseconds next();
   bool over() const { return std::chrono::steady_clock::now() >= deadline_; }
+  // Whether there was anything to wait for.
+  bool tried() const { return pauses_ > 0; }
 
  private:
   Deadline deadline_;
+  std::chrono::nanoseconds slice_{};
   int pauses_ = 0;
 };
 
+// What the waits for parts of large messages have lasted lately. Over a slow link each is a thousand times what a look takes, so
+// that looking eagerly would cost the ranks' compute as much as the transfer itself.
+class Rhythm {
+ public:
+  std::chrono::nanoseconds usual() const { return usual_; }
+  void waited(std::chrono::nanoseconds time) { usual_ += (time - usual_) / 4; }
+
+ private:
+  std::chrono::nanoseconds usual_{};
+};
+
 // Returns when all are complete, or when `look` finds a reason to stop. At the deadline an error that names the rank that is
-// waited for and `what` it was to do. Requests that are null are complete.
+// waited for and `what` it was to do. Requests that are null are complete. `rhythm`: of a stream that they belong to.
 Status wait_for_all(std::span<const RequestHandle> requests, Deadline deadline, std::string_view what,
-                    const std::function<Status()>& look = nullptr);
+                    const std::function<Status()>& look = nullptr, Rhythm* rhythm = nullptr);
 
 }  // namespace hocket

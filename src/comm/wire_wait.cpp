@@ -15,10 +15,21 @@ constexpr int yields = 100;
 constexpr std::chrono::microseconds shortest_sleep{10};
 constexpr int longest_sleep = 10;  // times the shortest one; a gigabit link needs 100 µs for 12 KiB
 
+// From here on a wait is better slept through: in slices, so that the end is not missed by much and the wire, which only moves
+// when somebody looks, never runs dry; a gigabit link takes 64 KiB in the longest slice.
+constexpr std::chrono::microseconds worth_sleeping{200};
+constexpr std::chrono::microseconds shortest_slice{50};
+constexpr std::chrono::microseconds longest_slice{500};
+
 }  // namespace
+
+Patience::Patience(Deadline deadline, std::chrono::nanoseconds usual) : deadline_(deadline) {
+  if (usual >= worth_sleeping) slice_ = std::clamp<std::chrono::nanoseconds>(usual / 4, shortest_slice, longest_slice);
+}
 
 std::chrono::nanoseconds Patience::next() {
   pauses_ = std::min(pauses_ + 1, eager_looks + yields + longest_sleep);
+  if (slice_.count() > 0) return slice_;
   if (pauses_ <= eager_looks) return {};
   if (pauses_ > eager_looks + yields) return shortest_sleep * (pauses_ - eager_looks - yields);
   sched_yield();
@@ -30,10 +41,11 @@ void Patience::pause() {
 }
 
 Status wait_for_all(std::span<const RequestHandle> requests, Deadline deadline, std::string_view what,
-                    const std::function<Status()>& look) {
+                    const std::function<Status()>& look, Rhythm* rhythm) {
   for (const RequestHandle& request : requests) {
     if (!request) continue;
-    Patience patience(deadline);
+    const auto start = std::chrono::steady_clock::now();
+    Patience patience(deadline, rhythm ? rhythm->usual() : std::chrono::nanoseconds{});
     for (;;) {
       HOCKET_TRY(const bool done, request->test());
       if (done) break;
@@ -44,6 +56,7 @@ Status wait_for_all(std::span<const RequestHandle> requests, Deadline deadline, 
       }
       patience.pause();
     }
+    if (rhythm && patience.tried()) rhythm->waited(std::chrono::steady_clock::now() - start);
   }
   return {};
 }

@@ -83,5 +83,33 @@ TEST(Patience, sleeps_longer_the_longer_nothing_comes_up_to_a_limit) {
   EXPECT_EQ(last, 100us);
 }
 
+TEST(Patience, looks_at_once_where_waits_are_short_and_sleeps_a_part_of_long_ones) {
+  EXPECT_EQ(Patience(Deadline::max(), 150us).next(), 0ns);
+  EXPECT_EQ(Patience(Deadline::max(), 400us).next(), 100us);
+  EXPECT_EQ(Patience(Deadline::max(), 1min).next(), 500us);
+}
+
+TEST(Rhythm, learns_long_waits_and_forgets_them_when_they_end) {
+  Rhythm rhythm;
+  EXPECT_EQ(rhythm.usual(), 0ns);
+  for (int i = 0; i < 20; ++i) rhythm.waited(2ms);
+  EXPECT_GT(rhythm.usual(), 1900us);
+  EXPECT_LE(rhythm.usual(), 2ms);
+  for (int i = 0; i < 20; ++i) rhythm.waited(0ns);
+  EXPECT_LT(rhythm.usual(), 10us);
+}
+
+TEST(WireWait, of_a_stream_looks_rarely_once_its_waits_are_long) {
+  Rhythm rhythm;
+  for (int i = 0; i < 20; ++i) rhythm.waited(2ms);
+  int looks = 0;
+  const auto start = std::chrono::steady_clock::now();
+  const Status status = wait_for_all(
+      requests_of({never}), in(100s), "a sum",
+      [&]() -> Status { return ++looks < 20 ? Status{} : fail(ErrorKind::peer, "enough"); }, &rhythm);
+  ASSERT_FALSE(status);
+  EXPECT_GE(std::chrono::steady_clock::now() - start, 19 * 450us);  // 19 slices of nearly 500 µs
+}
+
 }  // namespace
 }  // namespace hocket
