@@ -15,11 +15,11 @@
 namespace hocket {
 
 struct HostsOptions {
-  // Bytes of a copy that leave the host at a time. Smaller ones overlap better, larger ones cost fewer messages.
-  std::int64_t block = std::int64_t{256} << 10;
-  // Bytes of a reduction that one host sends another at a time: a little less than the 64 KiB that Open MPI sends over TCP
-  // without asking first. The answer would have to wait for a leader that is combining. ./hk bench hosts: with 128 KiB it
-  // took 1.4 times as long.
+  // Bytes that leave the host at a time, of a copy and of a reduction: a little less than the 64 KiB that Open MPI sends over
+  // TCP without asking first. The answer would have to wait for a leader that is combining, or that the ranks' compute keeps from
+  // its core. With 128 KiB a reduction took 1.4 times as long (./hk bench hosts); with 256 KiB an all_gather under the compute of
+  // a training step took twice as long.
+  std::int64_t block = std::int64_t{60} << 10;
   std::int64_t message = std::int64_t{60} << 10;
   // Blocks of a reduction that are under way at the same time. With 4 it took 1.2 times as long, 16 gained nothing.
   std::int32_t depth = 8;

@@ -8,7 +8,7 @@ namespace hocket {
 
 namespace {
 
-constexpr std::int64_t most_blocks = 64;  // overlap gains little beyond
+constexpr std::int64_t most_blocks = 1024;  // overlap gains little beyond
 
 // The inputs of this host's ranks to where they belong in everyone's output.
 Status gather_locals(HostsContext& context, const GroupCall& call, const Transfer& part) {

@@ -1,5 +1,6 @@
 #include "comm/lane_threads.h"
 
+#include "comm/prompt_thread.h"
 #include "comm/runner.h"
 
 namespace hocket {
@@ -57,6 +58,7 @@ std::size_t LaneThreads::count() const {
 
 // `idle` counts the threads that wait for a lane, or will without doing anything else before.
 void LaneThreads::loop(const std::shared_ptr<Shared>& shared) {
+  become_prompt("hocket-lane");
   std::unique_lock lock(shared->mutex);
   for (;;) {
     shared->changed.wait(lock, [&] { return shared->ending || !shared->waiting.empty(); });
