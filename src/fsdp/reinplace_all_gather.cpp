@@ -5,6 +5,7 @@
 
 #include "hocket/fsdp/remove_dead_getitems.h"
 #include "hocket/ir/users.h"
+#include "ir/node_facts.h"
 
 namespace hocket {
 
@@ -12,10 +13,6 @@ namespace {
 
 constexpr std::string_view gather_op = "_c10d_functional.all_gather_into_tensor.default";
 constexpr std::string_view copy_in_op = "fsdp.all_gather_copy_in.default";
-
-bool is(const Graph& graph, NodeId id, std::string_view op) {
-  return id.valid() && graph.node(id).kind == NodeKind::op && graph.op_name(id) == op;
-}
 
 // What an all_gather can write into: the second result of a copy-in, or a node whose slice its input is.
 struct Match {
@@ -67,7 +64,7 @@ Result<Match> find_buffer(const Graph& graph, NodeId gather) {
   if (!position)
     return fail(ErrorKind::input, "the graph does not say which rank of @{} it is", graph.group(collective.group).name);
   for (NodeId at = graph.node(input).view_of; at.valid(); at = graph.node(at).view_of) {
-    if (is(graph, at, copy_in_op) && graph.outputs(at).size() == 2 &&
+    if (is_op(graph, at, copy_in_op) && graph.outputs(at).size() == 2 &&
         could_hold(graph, graph.outputs(at)[1], own, result, *position))
       return Match{at, graph.args(at)[1].as_node()};
     if (graph.outputs(at).size() == 1 && could_hold(graph, graph.outputs(at)[0], own, result, *position))
@@ -85,7 +82,7 @@ Status check_buffer_is_free(const Graph& graph, const std::vector<std::vector<No
   if (graph.node(maker).kind != NodeKind::op)
     return fail(ErrorKind::input, "its buffer {} is an input of the graph", graph.name(maker));
   for (const NodeId user : touching[storage.index()]) {
-    if (user > gather && !is(graph, user, "getitem"))
+    if (user > gather && !is_getitem(graph, user))
       return fail(ErrorKind::input, "its buffer {} is used by {} later", graph.name(maker), graph.name(user));
   }
   return {};
@@ -111,7 +108,7 @@ NodeId buffer_value(GraphRewriter& rewriter, const Users& users, NodeId gather, 
   if (!match.copy_in.valid()) return rewriter.now(match.buffer);
   for (const NodeId user : users.of(match.copy_in)) {
     const auto args = graph.args(user);
-    if (user < gather && is(graph, user, "getitem") && args[1].is(ArgKind::integer) && args[1].as_integer() == 1)
+    if (user < gather && is_getitem(graph, user) && args[1].is(ArgKind::integer) && args[1].as_integer() == 1)
       return rewriter.now(user);
   }
   return rewriter.op("getitem", {rewriter.now(match.copy_in), 1}, fmt::format("{}_buffer", graph.name(gather)));
@@ -137,7 +134,7 @@ Result<RewriteResult> reinplace_all_gather(const Graph& graph, const ReinplaceAl
   std::size_t gathers = 0;
   for (std::size_t i = 0; i < graph.size(); ++i) {
     const NodeId id(i);
-    if (!is(graph, id, gather_op) || graph.collective(id) == nullptr) continue;
+    if (!is_op(graph, id, gather_op) || graph.collective(id) == nullptr) continue;
     ++gathers;
     const Result<Match> match = find_buffer(graph, id);
     const Status free = match ? check_buffer_is_free(graph, touching, id, *match) : Status();

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "hocket/ir/users.h"
+#include "ir/node_facts.h"
 
 namespace hocket {
 
@@ -12,7 +13,7 @@ Result<RewriteResult> remove_dead_getitems(const Graph& graph, const RemoveDeadG
   std::size_t count = 0;
   for (std::size_t i = graph.size(); i-- > 0;) {  // backwards: a getitem may be used by dead ones only
     const NodeId id(i);
-    if (graph.node(id).kind != NodeKind::op || graph.op_name(id) != "getitem") continue;
+    if (!is_getitem(graph, id)) continue;
     const auto uses = users.of(id);
     dead[i] = std::all_of(uses.begin(), uses.end(), [&](NodeId use) { return dead[use.index()]; });
     count += dead[i] ? 1 : 0;

@@ -2,13 +2,11 @@
 
 #include <algorithm>
 
+#include "ir/node_facts.h"
+
 namespace hocket::fsdp {
 
 namespace {
-
-bool is(const Graph& graph, NodeId id, std::string_view op) {
-  return graph.node(id).kind == NodeKind::op && graph.op_name(id) == op;
-}
 
 bool is_on(const Graph& graph, NodeId id, NodeId input) {
   const auto args = graph.args(id);
@@ -145,8 +143,8 @@ Accesses::Accesses(const Graph& graph)
   }
 }
 
-bool is_resize(const Graph& graph, NodeId id) { return is(graph, id, "inductor.resize_storage_bytes_.default"); }
-bool is_fsdp_copy(const Graph& graph, NodeId id) { return is(graph, id, "fsdp.copy_.default"); }
+bool is_resize(const Graph& graph, NodeId id) { return is_op(graph, id, "inductor.resize_storage_bytes_.default"); }
+bool is_fsdp_copy(const Graph& graph, NodeId id) { return is_op(graph, id, "fsdp.copy_.default"); }
 
 Result<UnshardedParam> unsharded_param(const Graph& graph, const Accesses& accesses, NodeId input) {
   UnshardedParam param{input, {}};

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <array>
 
+#include "ir/node_facts.h"
+
 namespace hocket {
 
 namespace {
@@ -27,10 +29,6 @@ bool only_reshapes(const Graph& graph, NodeId id) {
 bool is_wait(const Graph& graph, NodeId id) {
   const OpSpec* spec = graph.op_spec(id);
   return spec != nullptr && spec->effects.waits;
-}
-
-bool is_getitem(const Graph& graph, NodeId id) {
-  return graph.node(id).kind == NodeKind::op && graph.op_name(id) == "getitem";
 }
 
 Status add_wait_of_getitem(const Graph& graph, const Users& users, NodeId getitem, CommBlock& block) {

@@ -4,6 +4,7 @@
 #include <map>
 
 #include "hocket/ir/users.h"
+#include "ir/node_facts.h"
 
 namespace hocket {
 
@@ -11,20 +12,6 @@ namespace {
 
 bool is_static(const Graph& graph, const Output& output) {
   return output.offset.is_static() && all_static(graph.type(output).shape) && all_static(graph.type(output).strides);
-}
-
-// Of a contiguous tensor of this shape.
-std::vector<std::int64_t> contiguous(const TypeView& type) {
-  std::vector<std::int64_t> strides(type.shape.size(), 1);
-  for (std::size_t d = strides.size(); d-- > 1;) strides[d - 1] = strides[d] * type.shape[d].value();
-  return strides;
-}
-
-bool lies_as(const TypeView& type, const std::vector<std::int64_t>& strides) {
-  for (std::size_t d = 0; d < strides.size(); ++d) {
-    if (type.shape[d].value() > 1 && type.strides[d].value() != strides[d]) return false;
-  }
-  return true;
 }
 
 std::int64_t elements(const TypeView& type) {
@@ -35,19 +22,11 @@ std::int64_t elements(const TypeView& type) {
 
 class Finder {
  public:
-  explicit Finder(const Graph& graph) : graph_(graph), users_(graph) {
-    last_write_.resize(graph.storages().size(), -1);
-    for (std::size_t i = 0; i < graph.size(); ++i) {
-      for (const NodeId mutated : graph.mutates(NodeId(i))) {
-        for (const Output& output : graph.outputs(mutated))
-          last_write_[output.storage.index()] = static_cast<std::int64_t>(i);
-      }
-    }
-  }
+  explicit Finder(const Graph& graph) : graph_(graph), users_(graph), last_write_(last_writes(graph)) {}
 
   // The tensor that a cat could be a view of; none() if it is a true copy.
   NodeId source(NodeId cat) const {
-    if (graph_.node(cat).kind != NodeKind::op || graph_.op_name(cat) != "aten.cat.default") return NodeId::none();
+    if (!is_op(graph_, cat, "aten.cat.default")) return NodeId::none();
     const auto parts = parts_of(cat);
     if (parts.empty() || !next_to_communication(cat, parts)) return NodeId::none();
     const NodeId whole = graph_.inputs(parts[0])[0];
@@ -67,9 +46,7 @@ class Finder {
     for (const Arg& arg : graph_.pool().elements(args[0])) {
       if (!arg.is(ArgKind::value)) return {};
       const NodeId part = arg.as_node();
-      if (graph_.node(part).kind != NodeKind::op || graph_.op_name(part) != "getitem" ||
-          graph_.outputs(part).size() != 1 || graph_.inputs(part).size() != 1)
-        return {};
+      if (!is_getitem(graph_, part) || graph_.outputs(part).size() != 1 || graph_.inputs(part).size() != 1) return {};
       if (!parts.empty() && graph_.inputs(part)[0] != graph_.inputs(parts[0])[0]) return {};
       parts.push_back(part);
     }
@@ -92,9 +69,9 @@ class Finder {
     if (!is_static(graph_, result) || !is_static(graph_, from)) return false;
     const TypeView type = graph_.type(result);
     const TypeView from_type = graph_.type(from);
-    const auto strides = contiguous(type);
-    if (type.dtype != from_type.dtype || elements(type) != elements(from_type) || !lies_as(type, strides) ||
-        !lies_as(from_type, contiguous(from_type)))
+    const auto strides = dense_strides(type.shape);
+    if (type.dtype != from_type.dtype || elements(type) != elements(from_type) || !is_contiguous(type) ||
+        !is_contiguous(from_type))
       return false;
     const auto args = graph_.args(cat);
     std::int64_t dim = args.size() > 1 && args[1].is(ArgKind::integer) ? args[1].as_integer() : 0;
@@ -105,7 +82,7 @@ class Finder {
       const Output& output = graph_.outputs(part)[0];
       if (!is_static(graph_, output) || output.storage != from.storage || output.offset.value() != at) return false;
       const TypeView part_type = graph_.type(output);
-      if (part_type.shape.size() != strides.size() || !lies_as(part_type, strides)) return false;
+      if (part_type.shape.size() != strides.size() || !has_strides(part_type, strides)) return false;
       at += part_type.shape[static_cast<std::size_t>(dim)].value() * strides[static_cast<std::size_t>(dim)];
     }
     return true;
@@ -113,12 +90,12 @@ class Finder {
 
   bool never_written_again(NodeId cat, NodeId source) const {
     const auto last = [&](NodeId id) { return last_write_[graph_.outputs(id)[0].storage.index()]; };
-    return last(cat) < 0 && last(source) < static_cast<std::int64_t>(cat.value);
+    return !last(cat).valid() && (!last(source).valid() || last(source) < cat);
   }
 
   const Graph& graph_;
   Users users_;
-  std::vector<std::int64_t> last_write_;  // by storage: the last node that writes it
+  std::vector<NodeId> last_write_;  // by storage
 };
 
 // The parts, and what takes them apart, go where nobody else uses them.

@@ -3,19 +3,17 @@
 #include <algorithm>
 #include <cctype>
 
+#include "ir/node_facts.h"
+
 namespace hocket::fuse {
 
 namespace {
-
-bool is(const Graph& graph, NodeId id, std::string_view op) {
-  return graph.node(id).kind == NodeKind::op && graph.op_name(id) == op;
-}
 
 // The divisor, if the node divides a tensor by a number.
 std::optional<double> divisor_of(const Graph& graph, NodeId id) {
   const auto args = graph.args(id);
   const bool divides =
-      is(graph, id, "aten.div.Tensor") || is(graph, id, "aten.div.Scalar");  // C++ captures have the second
+      is_op(graph, id, "aten.div.Tensor") || is_op(graph, id, "aten.div.Scalar");  // C++ captures have the second
   if (!divides || args.size() != 2 || !graph.keywords(id).empty()) return std::nullopt;
   if (!args[0].is(ArgKind::value) || graph.outputs(args[0].as_node()).size() != 1) return std::nullopt;
   if (args[1].is(ArgKind::integer)) return static_cast<double>(args[1].as_integer());
@@ -49,7 +47,7 @@ Status check_user(const Graph& graph, const Users& users, const CommBlock& block
   const auto args = graph.args(user);
   const bool is_source = args.size() > 1 && args[1].is(ArgKind::value) && args[1].as_node() == block.wait() &&
                          !(args[0].is(ArgKind::value) && args[0].as_node() == block.wait());
-  if (is(graph, user, "aten.copy_.default") && is_source) return {};
+  if (is_op(graph, user, "aten.copy_.default") && is_source) return {};
   return fail(ErrorKind::input, "its wait {} is used by {}, which is neither the output nor a copy_ into the gradient",
               graph.name(block.wait()), graph.name(user));
 }

@@ -4,6 +4,7 @@
 #include <map>
 
 #include "hocket/ir/users.h"
+#include "ir/node_facts.h"
 
 namespace hocket {
 
@@ -46,8 +47,7 @@ class StorageUses {
  private:
   // A getitem of a list takes one of its tensors.
   bool takes_another(NodeId user, StorageId storage) const {
-    return graph_.node(user).kind == NodeKind::op && graph_.op_name(user) == "getitem" &&
-           graph_.outputs(user).size() == 1 && graph_.outputs(user)[0].storage != storage;
+    return is_getitem(graph_, user) && graph_.outputs(user).size() == 1 && graph_.outputs(user)[0].storage != storage;
   }
 
   const Graph& graph_;
@@ -56,7 +56,7 @@ class StorageUses {
 };
 
 bool is_copy(const Graph& graph, NodeId id) {
-  if (graph.node(id).kind != NodeKind::op || graph.op_name(id) != "aten.copy_.default") return false;
+  if (!is_op(graph, id, "aten.copy_.default")) return false;
   const auto args = graph.args(id);
   return args.size() >= 2 && args[0].is(ArgKind::value) && args[1].is(ArgKind::value) &&
          graph.outputs(args[0].as_node()).size() == 1 && graph.outputs(args[1].as_node()).size() == 1;

@@ -1,10 +1,10 @@
 #include "hocket/fuse/scatter_rows.h"
 
 #include <algorithm>
-#include <map>
 
 #include "fuse/node_writer.h"
 #include "hocket/ir/users.h"
+#include "ir/node_facts.h"
 
 namespace hocket {
 
@@ -19,29 +19,10 @@ struct RowScatter {
   std::int64_t rows = 0;
 };
 
-bool is_op(const Graph& graph, NodeId id, std::string_view name) {
-  return graph.node(id).kind == NodeKind::op && graph.op_name(id) == name;
-}
-
-bool is_contiguous(const TypeView& type) {
-  if (!all_static(type.shape) || !all_static(type.strides)) return false;
-  std::int64_t stride = 1;
-  for (std::size_t d = type.shape.size(); d-- > 0;) {
-    if (type.shape[d].value() > 1 && type.strides[d].value() != stride) return false;
-    stride *= type.shape[d].value();
-  }
-  return true;
-}
-
 class Matcher {
  public:
-  Matcher(const Graph& graph, std::int64_t most_rows) : graph_(graph), users_(graph), most_rows_(most_rows) {
-    for (std::size_t i = 0; i < graph.size(); ++i) {
-      for (const NodeId mutated : graph.mutates(NodeId(i))) {
-        for (const Output& output : graph.outputs(mutated)) last_write_[output.storage] = NodeId(i);
-      }
-    }
-  }
+  Matcher(const Graph& graph, std::int64_t most_rows)
+      : graph_(graph), users_(graph), most_rows_(most_rows), last_write_(last_writes(graph)) {}
 
   std::optional<RowScatter> match(NodeId scatter) const {
     if (!is_op(graph_, scatter, "_c10d_functional.reduce_scatter_tensor.default")) return std::nullopt;
@@ -81,7 +62,7 @@ class Matcher {
     if (args.size() > 1 && !(args[1].is(ArgKind::integer) && args[1].as_integer() == 0)) return false;
     std::int64_t index = 0;
     for (const Arg& arg : graph_.pool().elements(args[0])) {
-      if (!arg.is(ArgKind::value) || !is_op(graph_, arg.as_node(), "getitem")) return false;
+      if (!arg.is(ArgKind::value) || !is_getitem(graph_, arg.as_node())) return false;
       const NodeId part = arg.as_node();
       const auto call = graph_.args(part);
       NodeId user;
@@ -112,14 +93,14 @@ class Matcher {
 
   // The collective would read what somebody writes after the copy was made.
   bool written_later(const RowScatter& found) const {
-    const auto write = last_write_.find(graph_.outputs(found.source)[0].storage);
-    return write != last_write_.end() && write->second > found.cat;
+    const NodeId write = last_write_[graph_.outputs(found.source)[0].storage.index()];
+    return write.valid() && write > found.cat;
   }
 
   const Graph& graph_;
   Users users_;
   std::int64_t most_rows_;
-  std::map<StorageId, NodeId> last_write_;
+  std::vector<NodeId> last_write_;  // by storage
 };
 
 // Writes the collective on the rows at the place of the old one; answers the rows of its result.

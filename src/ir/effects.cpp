@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "ir/node_facts.h"
+
 namespace hocket {
 
 namespace {
@@ -133,8 +135,7 @@ OutputRef shared_output(const Graph& graph, NodeId id, std::size_t index) {
   const auto args = graph.args(id);
   if (!known(graph, source)) return {};
   const std::size_t count = graph.outputs(source).size();
-  if (graph.node(id).kind == NodeKind::op && graph.op_name(id) == "getitem" && args.size() == 2 &&
-      args[1].is(ArgKind::integer)) {
+  if (is_getitem(graph, id) && args.size() == 2 && args[1].is(ArgKind::integer)) {
     const std::int64_t element = args[1].as_integer();
     const auto position =
         element < 0 ? std::nullopt : GraphValues(graph).position(Arg::value(source), static_cast<std::size_t>(element));

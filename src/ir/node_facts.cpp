@@ -1,0 +1,36 @@
+#include "ir/node_facts.h"
+
+namespace hocket {
+
+bool is_op(const Graph& graph, NodeId id, std::string_view name) {
+  return graph.node(id).kind == NodeKind::op && graph.op_name(id) == name;
+}
+
+std::vector<std::int64_t> dense_strides(Dims shape) {
+  std::vector<std::int64_t> strides(shape.size(), 1);
+  for (std::size_t d = strides.size(); d-- > 1;) strides[d - 1] = strides[d] * shape[d].value();
+  return strides;
+}
+
+bool has_strides(const TypeView& type, const std::vector<std::int64_t>& strides) {
+  for (std::size_t d = 0; d < strides.size(); ++d) {
+    if (type.shape[d].value() > 1 && type.strides[d].value() != strides[d]) return false;
+  }
+  return true;
+}
+
+bool is_contiguous(const TypeView& type) {
+  return all_static(type.shape) && all_static(type.strides) && has_strides(type, dense_strides(type.shape));
+}
+
+std::vector<NodeId> last_writes(const Graph& graph) {
+  std::vector<NodeId> last(graph.storages().size(), NodeId::none());
+  for (std::size_t i = 0; i < graph.size(); ++i) {
+    for (const NodeId mutated : graph.mutates(NodeId(i))) {
+      for (const Output& output : graph.outputs(mutated)) last[output.storage.index()] = NodeId(i);
+    }
+  }
+  return last;
+}
+
+}  // namespace hocket

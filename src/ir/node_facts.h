@@ -1,0 +1,25 @@
+// What passes ask of nodes and tensors again and again.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+#include "hocket/ir/graph.h"
+
+namespace hocket {
+
+bool is_op(const Graph& graph, NodeId id, std::string_view name);
+inline bool is_getitem(const Graph& graph, NodeId id) { return is_op(graph, id, "getitem"); }
+
+// Of tensors whose sizes are numbers: the strides of a dense row-major one, and whether a tensor has such strides. The stride of a
+// dim of one element says nothing.
+std::vector<std::int64_t> dense_strides(Dims shape);
+bool has_strides(const TypeView& type, const std::vector<std::int64_t>& strides);
+// Dense and row-major; never where a size or stride is symbolic.
+bool is_contiguous(const TypeView& type);
+
+// By storage: the last node that writes it; none() where no node does.
+std::vector<NodeId> last_writes(const Graph& graph);
+
+}  // namespace hocket
