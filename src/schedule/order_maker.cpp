@@ -3,26 +3,16 @@
 #include <algorithm>
 #include <functional>
 
+#include "schedule/heap.h"
+#include "schedule/urgency.h"
+
 namespace hocket::overlap {
 
 namespace {
 
 constexpr int most_trials = 4;       // of ready compute that might not fit into memory
+constexpr Size taper_parts = 3;      // a bucket that tapers takes no more than one part in so many of what is left
 constexpr std::size_t patience = 3;  // units that run before a collective that did not fit is tried again
-
-template <class Heap, class Entry>
-void push(Heap& heap, Entry entry) {
-  heap.push_back(entry);
-  std::push_heap(heap.begin(), heap.end(), std::greater<>());
-}
-
-template <class Heap>
-auto pop(Heap& heap) {
-  std::pop_heap(heap.begin(), heap.end(), std::greater<>());
-  auto entry = heap.back();
-  heap.pop_back();
-  return entry;
-}
 
 }  // namespace
 
@@ -74,10 +64,13 @@ void OrderMaker::start(const std::vector<UnitIndex>& guide, const Recipe& recipe
   }
   computed_ = 0;
   if (recipe.window > 0) note_needs(guide);
-  bucket_time_.assign(recipe.bucket.size(), 0);
-  for (std::uint32_t c = 0; c < recipe.bucket.size(); ++c) {
-    if (recipe.bucket[c] > 0) bucket_time_[c] = units_.merged_time(c, recipe.bucket[c]);
-  }
+  bucket_time_ = bucket_times(units_, recipe.bucket);
+}
+
+// Collectives that may be merged wait in the queue of their class, the others in their lane's.
+OrderMaker::Queue& OrderMaker::queue_of(const Unit& unit) {
+  const std::size_t classes = units_.classes().size();
+  return queues_[unit.merge_class == no_class ? classes + unit.lane : unit.merge_class];
 }
 
 void OrderMaker::make_ready(UnitIndex u) {
@@ -86,8 +79,7 @@ void OrderMaker::make_ready(UnitIndex u) {
   if (unit.kind == StepKind::wait) {
     push(waits_, Entry{end_[unit.partner], u});
   } else if (unit.kind == StepKind::collective) {
-    const auto classes = static_cast<std::uint32_t>(units_.classes().size());
-    Queue& queue = queues_[unit.merge_class == no_class ? classes + unit.lane : unit.merge_class];
+    Queue& queue = queue_of(unit);
     queue.pending += unit.moved;
     push(queue.heap, Entry{priority, u});
   } else {
@@ -117,6 +109,7 @@ Size OrderMaker::cap_of(const Queue& queue) const {
   Size cap = recipe_->bucket[queue.merge_class];
   if (const Size ramp = recipe_->ramp[queue.merge_class]; ramp > 0 && queue.issued < 20)
     cap = std::min(cap, ramp << queue.issued);
+  if (recipe_->taper[queue.merge_class]) cap = std::min(cap, queue.remaining / taper_parts);
   return cap;
 }
 
@@ -162,8 +155,8 @@ bool OrderMaker::too_early(const Queue& queue) const {
 bool OrderMaker::held_back(const Queue& queue) const {
   if (too_early(queue)) return true;
   if (recipe_->bucket.empty() || queue.merge_class == no_class) return false;
-  const Size hold = std::min(recipe_->hold[queue.merge_class], queue.remaining / 2);
-  return queue.pending < hold;
+  const Size rest = recipe_->patient[queue.merge_class] ? queue.remaining : queue.remaining / 2;
+  return queue.pending < std::min(recipe_->hold[queue.merge_class], rest);
 }
 
 bool OrderMaker::before(const Queue& a, const Queue& b) const {
@@ -231,6 +224,14 @@ bool OrderMaker::issue_all(Time until) {
   return any;
 }
 
+void OrderMaker::compute(UnitIndex u) {
+  const Time time = units_.unit(u).compute;
+  made_.begin[u] = now_;
+  now_ += time;
+  computed_ += time;
+  finish(u);
+}
+
 bool OrderMaker::compute_one() {
   Entry unfit[most_trials];
   int trials = 0;
@@ -238,10 +239,7 @@ bool OrderMaker::compute_one() {
   while (!compute_.empty() && trials < most_trials) {
     const Entry entry = pop(compute_);
     if (memory_.try_run(entry.unit, recipe_->limit)) {
-      made_.begin[entry.unit] = now_;
-      now_ += units_.unit(entry.unit).compute;
-      computed_ += units_.unit(entry.unit).compute;
-      finish(entry.unit);
+      compute(entry.unit);
       found = true;
       break;
     }
@@ -262,13 +260,9 @@ void OrderMaker::force() {
   if (unit.kind == StepKind::compute) {
     take_out(compute_);
     memory_.run(u);
-    made_.begin[u] = now_;
-    now_ += unit.compute;
-    computed_ += unit.compute;
-    finish(u);
+    compute(u);
   } else if (unit.kind == StepKind::collective) {
-    const auto classes = static_cast<std::uint32_t>(units_.classes().size());
-    Queue& queue = queues_[unit.merge_class == no_class ? classes + unit.lane : unit.merge_class];
+    Queue& queue = queue_of(unit);
     take_out(queue.heap);
     memory_.run(u);
     made_.begin[u] = now_;
@@ -305,124 +299,6 @@ MadeOrder OrderMaker::make(const std::vector<UnitIndex>& guide, const Recipe& re
   made_.peak = memory_.peak();
   made_.end = end_;
   return std::move(made_);
-}
-
-std::vector<Time> comm_times(const UnitGraph& units, const std::vector<Size>& bucket) {
-  std::vector<Time> times(units.size(), 0);
-  std::vector<Time> of_bucket(bucket.size(), 0);
-  for (std::size_t c = 0; c < bucket.size(); ++c) {
-    if (bucket[c] > 0) of_bucket[c] = units.merged_time(static_cast<std::uint32_t>(c), bucket[c]);
-  }
-  for (UnitIndex u = 0; u < units.size(); ++u) {
-    const Unit& unit = units.unit(u);
-    times[u] = unit.comm;
-    if (unit.kind != StepKind::collective || unit.merge_class == no_class || unit.merge_class >= bucket.size())
-      continue;
-    const Size size = bucket[unit.merge_class];
-    if (unit.moved >= size) continue;
-    const auto share = static_cast<double>(unit.moved) / static_cast<double>(size);
-    times[u] = std::min(unit.comm, static_cast<Time>(static_cast<double>(of_bucket[unit.merge_class]) * share));
-  }
-  return times;
-}
-
-std::vector<Time> latest_starts(const UnitGraph& units, const std::vector<UnitIndex>& order,
-                                const std::vector<Time>& comm, bool with_lanes) {
-  std::vector<Time> latest(units.size(), 0);
-  std::vector<Time> lane_free(units.lanes(), 0);
-  Time compute_free = 0;
-  for (std::size_t p = order.size(); p-- > 0;) {
-    const UnitIndex u = order[p];
-    const Unit& unit = units.unit(u);
-    Time end = 0;
-    Time arrival = 0;
-    for (const UnitIndex later : units.after(u)) {
-      const bool awaits = units.unit(later).kind == StepKind::wait && units.unit(later).partner == u;
-      if (awaits) arrival = std::min(arrival, latest[later]);
-      else end = std::min(end, latest[later]);
-    }
-    if (unit.kind == StepKind::collective) {
-      Time begin = arrival - comm[u];
-      if (with_lanes) {
-        begin = std::min(arrival, lane_free[unit.lane]) - comm[u];
-        lane_free[unit.lane] = begin;
-      }
-      latest[u] = std::min(begin, end) - unit.compute;
-    } else {
-      if (with_lanes) end = std::min(end, compute_free);
-      latest[u] = end - unit.compute;
-      if (with_lanes) compute_free = latest[u];
-    }
-  }
-  return latest;
-}
-
-// Time runs backwards here: a wait starts its collective, which arrives where it is issued.
-std::vector<Time> backward_starts(const UnitGraph& units, const std::vector<Time>& began,
-                                  const std::vector<Time>& comm) {
-  struct Entry {
-    Time key;
-    UnitIndex unit;
-    bool operator>(const Entry& other) const { return key != other.key ? key > other.key : unit > other.unit; }
-  };
-  const std::size_t n = units.size();
-  std::vector<Time> starts(n, 0), arrives(n, 0), lane_free(units.lanes(), 0);
-  std::vector<std::uint32_t> missing(n);
-  std::vector<Entry> compute, arriving;
-  std::vector<std::vector<Entry>> starting(units.lanes());
-  Time now = 0;
-  std::size_t done = 0;
-  const auto ready = [&](UnitIndex u) {
-    const Unit& unit = units.unit(u);
-    // A collective is ready once its waits have been started in this direction.
-    if (unit.kind == StepKind::collective) push(arriving, Entry{arrives[u], u});
-    else if (unit.kind == StepKind::wait) push(starting[units.unit(unit.partner).lane], Entry{-began[u], u});
-    else push(compute, Entry{-began[u], u});
-  };
-  const auto finish = [&](UnitIndex u) {
-    ++done;
-    starts[u] = -now;
-    for (const UnitIndex earlier : units.before(u)) {
-      if (--missing[earlier] == 0) ready(earlier);
-    }
-  };
-  for (UnitIndex u = 0; u < n; ++u) missing[u] = static_cast<std::uint32_t>(units.after(u).size());
-  for (UnitIndex u = 0; u < n; ++u) {
-    if (missing[u] == 0) {
-      if (units.unit(u).kind == StepKind::collective) arrives[u] = lane_free[units.unit(u).lane] += comm[u];
-      ready(u);
-    }
-  }
-  while (done < n) {
-    bool any = false;
-    while (!arriving.empty() && arriving.front().key <= now) {
-      const UnitIndex u = pop(arriving).unit;
-      now += units.unit(u).compute;
-      finish(u);
-      any = true;
-    }
-    const Time until = compute.empty() ? (arriving.empty() ? std::numeric_limits<Time>::max() : arriving.front().key)
-                                       : now + units.unit(compute.front().unit).compute;
-    for (std::uint32_t lane = 0; lane < units.lanes(); ++lane) {
-      while (!starting[lane].empty() && lane_free[lane] <= until) {
-        const UnitIndex wait = pop(starting[lane]).unit;
-        const UnitIndex collective = units.unit(wait).partner;
-        arrives[collective] = std::max(now, lane_free[lane]) + comm[collective];
-        lane_free[lane] = arrives[collective];
-        finish(wait);
-        any = true;
-      }
-    }
-    if (any) continue;
-    if (!compute.empty()) {
-      const UnitIndex u = pop(compute).unit;
-      now += units.unit(u).compute;
-      finish(u);
-    } else {
-      now = std::max(now, arriving.front().key);
-    }
-  }
-  return starts;
 }
 
 }  // namespace hocket::overlap

@@ -15,9 +15,11 @@ struct Recipe {
   const std::vector<Time>* priority = nullptr;  // by unit; the smaller, the earlier
   Size limit = 0;
   // By class; empty: nothing is merged.
-  std::vector<Size> bucket;  // a bucket takes no more than this, its first member apart
-  std::vector<Size> hold;    // fewer bytes than this are held back while there is something to compute
-  std::vector<Size> ramp;    // the first bucket's size, doubled for each that follows; 0: no ramp
+  std::vector<Size> bucket;   // a bucket takes no more than this, its first member apart
+  std::vector<Size> hold;     // fewer bytes than this are held back while there is something to compute
+  std::vector<Size> ramp;     // the first bucket's size, doubled for each that follows; 0: no ramp
+  std::vector<bool> taper;    // buckets shrink as little is left, so that the last ones end soon
+  std::vector<bool> patient;  // holds back up to the last member; others hold back no more than half of what is left
   // Collectives that take memory are issued no earlier than this many times their own time before they are needed, in compute time of
   // the guide; 0: as early as their lane is free.
   double window = 0;
@@ -56,14 +58,15 @@ class OrderMaker {
   };
 
   void start(const std::vector<UnitIndex>& guide, const Recipe& recipe);
+  Queue& queue_of(const Unit& unit);
   void make_ready(UnitIndex u);
   void finish(UnitIndex u);  // it has run: what it leads to may be ready now
   void run_arrived();
   bool issue_all(Time until);     // keeps lanes busy until then; has anything been issued?
   bool issue_from(Queue& queue);  // if memory allows
   bool issue_best(std::uint32_t lane, bool forced);
+  void compute(UnitIndex u);  // it fits
   bool compute_one();
-  void step_to_next_wait();
   void force();
   bool held_back(const Queue& queue) const;
   bool too_early(const Queue& queue) const;
@@ -87,14 +90,5 @@ class OrderMaker {
   Time computed_ = 0;
   std::vector<Time> bucket_time_;  // by class: of a full bucket
 };
-
-// The latest that each unit can start if all is to end at 0, with every lane taking its units in the given order. `comm` are the
-// times of collectives, by unit.
-std::vector<Time> latest_starts(const UnitGraph& units, const std::vector<UnitIndex>& order,
-                                const std::vector<Time>& comm, bool with_lanes);
-// The same from a list schedule that is made from the end: of what nothing more depends on, what began last goes first.
-std::vector<Time> backward_starts(const UnitGraph& units, const std::vector<Time>& began,
-                                  const std::vector<Time>& comm);
-std::vector<Time> comm_times(const UnitGraph& units, const std::vector<Size>& bucket);
 
 }  // namespace hocket::overlap

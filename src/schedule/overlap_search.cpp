@@ -10,22 +10,21 @@
 #include "schedule/lean_order.h"
 #include "schedule/polish.h"
 #include "schedule/unit_events.h"
+#include "schedule/urgency.h"
 
 namespace hocket::overlap {
 
 namespace {
-
-constexpr std::size_t most_kept = 3;
 
 // What an effort may cost, in the steps of GuideMemory::work(): so much for each unit, and at least so much.
 struct Budget {
   std::uint64_t for_each_unit, least;
 };
 constexpr std::array<Budget, 3> budgets = {{{14, 30'000}, {520, 2'200'000}, {14'000, 60'000'000}}};
-constexpr std::uint64_t starts_share = 2;  // of three parts of the budget: for settings that every search begins with
 constexpr std::array<std::size_t, 3> patience = {20, 400, 3'000};  // orders without a better one before it gives up
 constexpr std::size_t most_polished = 300;  // units: in larger programs single places count for little
 constexpr std::size_t polish_work = 60'000, most_polish_tries = 3'000;
+constexpr std::array<double, 6> refine_pulls = {0, 0, 1, 0.5, 0.25, 0.1};  // shares of pulled_starts()
 constexpr std::uint64_t cost_of_units = 6;  // making other units of the steps, for each, beside an order of them
 
 std::vector<Time> positions(const std::vector<UnitIndex>& order) {
@@ -88,87 +87,13 @@ void OverlapSearch::keep(const UnitGraph& units, const MadeOrder& made, Buckets 
   }
 }
 
-std::vector<Time> OverlapSearch::priorities_of(const Setting& setting, const Recipe& recipe,
-                                               const Candidate* parent) const {
-  const auto comm = [&] { return comm_times(units_, recipe.bucket); };
-  std::vector<Time> priority;
-  switch (setting.priority) {
-    case Priority::position: priority = position_; break;
-    case Priority::lean_position: priority = lean_position_; break;
-    case Priority::latest: priority = latest_starts(units_, original_, comm(), true); break;
-    case Priority::lean_latest: priority = latest_starts(units_, lean_, comm(), true); break;
-    case Priority::tail: priority = latest_starts(units_, original_, comm(), false); break;
-    case Priority::backward:
-      priority = parent == nullptr ? position_ : backward_starts(units_, parent->made.begin, comm());
-      break;
-    case Priority::target: {
-      priority = latest_starts(units_, original_, comm(), false);
-      if (parent == nullptr) break;
-      const auto target = static_cast<Time>(static_cast<double>(parent->made.time) * (1 - share_of(setting)));
-      for (UnitIndex u = 0; u < units_.size(); ++u) priority[u] = std::min(parent->made.begin[u], priority[u] + target);
-      break;
-    }
-  }
-  if (setting.comm_by_tail && setting.priority != Priority::tail) {
-    const auto tail = latest_starts(units_, original_, comm(), false);
-    for (UnitIndex u = 0; u < units_.size(); ++u) {
-      if (units_.unit(u).kind == StepKind::collective) priority[u] = tail[u];
-    }
-  }
-  return priority;
-}
-
-MadeOrder OverlapSearch::make(const Setting& setting, const Candidate* parent) {
-  Recipe recipe = recipe_of(setting, classes_, limit_);
-  const std::vector<Time> priority = priorities_of(setting, recipe, parent);
-  recipe.priority = &priority;
-  const bool follow = setting.guide == Guide::parent && parent != nullptr;
-  return maker_.make(follow ? parent->made.order : setting.guide == Guide::original ? original_ : lean_, recipe);
-}
-
-bool OverlapSearch::try_setting(const Setting& setting, const Candidate* parent) {
-  ++tried_;
-  Candidate candidate{setting, make(setting, parent)};
-  apply_model(units_, candidate.made);
-  const MadeOrder& made = candidate.made;
-  if (made.peak > limit_) return false;
-  if (made.time < time_) keep(units_, made, buckets_of(units_, made));
-  const auto at =
-      std::find_if(best_.begin(), best_.end(), [&](const Candidate& other) { return made.time <= other.made.time; });
-  if (at == best_.end() ? best_.size() >= most_kept : at->made.time == made.time) return false;
-  best_.insert(at, std::move(candidate));
-  if (best_.size() > most_kept) best_.pop_back();
-  return true;
-}
-
-void OverlapSearch::explore(std::uint64_t budget) {
-  for (const Setting& setting : starts(classes_)) {
-    if (tried_ > 0 && maker_.work() * 3 > budget * starts_share) break;
-    try_setting(setting, nullptr);
-  }
-  while (maker_.work() < budget && !hopeless() && !best_.empty()) {
-    // Mostly from the best.
-    const std::size_t which = std::min<std::size_t>(dice_.below(2) == 0 ? 0 : dice_.below(most_kept), best_.size() - 1);
-    const Candidate parent = best_[which];
-    Setting next = changed(parent.setting, classes_, dice_);
-    if (dice_.below(3) == 0) {
-      next = parent.setting;
-      next.priority = dice_.below(2) == 0 ? Priority::backward : Priority::target;
-      next.share = static_cast<int>(dice_.below(shares));
-      next.guide = dice_.below(3) == 0 ? Guide::lean : Guide::parent;
-    }
-    try_setting(next, &parent);
-  }
-}
-
 void OverlapSearch::apply_model(const UnitGraph& units, MadeOrder& made) const {
   if (!options_.model) return;
   const auto events = events_of(steps_, units, made, options_.model->launch);
   made.time = run_lanes(events, units.lanes(), *options_.model).picoseconds;
 }
 
-// An order with other buckets, close to the plan's.
-bool OverlapSearch::try_buckets(const Buckets& buckets) {
+bool OverlapSearch::try_buckets(const Buckets& buckets, double share) {
   ++tried_;
   const UnitGraph units(steps_, grouping_, options_, buckets);
   const auto guide = units.order_of(order_);
@@ -176,6 +101,13 @@ bool OverlapSearch::try_buckets(const Buckets& buckets) {
   std::vector<Time> priority(units.size(), std::numeric_limits<Time>::max());
   for (UnitIndex u = 0; u < units.size(); ++u) {
     for (const StepIndex step : units.steps_of(u)) priority[u] = std::min(priority[u], began_[step]);
+  }
+  if (share > 0) {
+    MadeOrder parent;
+    parent.order = guide;
+    parent.begin = priority;
+    parent.time = time_;
+    priority = pulled_starts(units, parent, comm_times(units, {}), share);
   }
   Recipe recipe;
   recipe.limit = limit_;
@@ -195,7 +127,10 @@ void OverlapSearch::refine(std::uint64_t budget) {
   if (!moves.any()) return;
   improved_at_ = tried_;
   while (refined_ < budget && !hopeless()) {
-    if (try_buckets(moves.changed(waited_for_, dice_))) moves = BucketMoves(steps_, grouping_, order_, buckets_);
+    const double share = refine_pulls[dice_.below(refine_pulls.size())];
+    const bool same = share > 0 && dice_.below(2) == 0;
+    if (try_buckets(same ? buckets_ : moves.changed(waited_for_, dice_), share))
+      moves = BucketMoves(steps_, grouping_, order_, buckets_);
   }
 }
 

@@ -19,6 +19,7 @@ class OverlapSearch {
   struct Candidate {
     Setting setting;
     MadeOrder made;
+    bool alike(const Setting& other) const;  // the same buckets and window
   };
 
   void find_guides(const std::vector<StepIndex>& original);
@@ -27,12 +28,17 @@ class OverlapSearch {
   bool hopeless() const;  // nothing better for long
   MadeOrder make(const Setting& setting, const Candidate* parent);
   std::vector<Time> priorities_of(const Setting& setting, const Recipe& recipe, const Candidate* parent) const;
-  bool try_setting(const Setting& setting, const Candidate* parent);          // is it among the best now?
+  Time try_setting(const Setting& setting, const Candidate* parent);  // its time; the largest if memory does not do
   void keep(const UnitGraph& units, const MadeOrder& made, Buckets buckets);  // as the plan
   Buckets buckets_of(const UnitGraph& units, const MadeOrder& made) const;
-  void explore(std::uint64_t budget);
+  void explore(std::uint64_t budget);  // by these four, one after the other
+  void start(std::uint64_t budget);
+  void climb(std::uint64_t budget);
+  void intensify(std::uint64_t budget);
+  void wander(std::uint64_t budget);
   void refine(std::uint64_t budget);
-  bool try_buckets(const Buckets& buckets);
+  // An order with these buckets, close to the plan's, with this share of pulled_starts().
+  bool try_buckets(const Buckets& buckets, double share);
   void polish();
   // The time by the options' model, where there is one, in place of the two-lane model's.
   void apply_model(const UnitGraph& units, MadeOrder& made) const;
@@ -47,7 +53,7 @@ class OverlapSearch {
   Size limit_ = 0;
   std::vector<UnitIndex> original_, lean_;
   std::vector<Time> position_, lean_position_;
-  std::vector<Candidate> best_;  // by time, few
+  std::vector<Candidate> best_;  // by time, few, no two alike
   std::size_t tried_ = 0, improved_at_ = 0;
   std::uint64_t refined_ = 0;  // work of refine()
   // The plan so far.

@@ -25,6 +25,11 @@ double share_of(const Setting& setting) {
   return parts[static_cast<std::size_t>(setting.share)];
 }
 
+double pull_of(const Setting& setting) {
+  constexpr std::array<double, shares> parts = {0.12, 0.25, 0.35, 0.5, 0.75, 1, 1.5};
+  return parts[static_cast<std::size_t>(setting.share)];
+}
+
 namespace {
 
 // The longest chain of members of a class that depend on each other.
@@ -50,6 +55,11 @@ ClassSizes::ClassSizes(const OverlapOptions& options, const UnitGraph& units)
   for (std::uint32_t c = 0; c < count.size(); ++c) serial.push_back(longest_chain(units, c) * 4 > count[c]);
 }
 
+namespace {
+constexpr int ramp_up = 1;
+constexpr int ramp_down = 2;
+}  // namespace
+
 Recipe recipe_of(const Setting& setting, const ClassSizes& classes, Size limit) {
   Recipe recipe;
   recipe.limit = limit;
@@ -61,7 +71,9 @@ Recipe recipe_of(const Setting& setting, const ClassSizes& classes, Size limit) 
     const auto size = static_cast<Size>(std::min(wanted, static_cast<double>(classes.total[c])));
     recipe.bucket.push_back(size);
     recipe.hold.push_back(setting.hold[c] == 0 ? 0 : setting.hold[c] == 1 ? size / 2 : size);
-    recipe.ramp.push_back(setting.ramp[c] ? static_cast<Size>(mean) : 0);
+    recipe.patient.push_back(setting.hold[c] == 3);
+    recipe.ramp.push_back((setting.ramp[c] & ramp_up) != 0 ? static_cast<Size>(mean) : 0);
+    recipe.taper.push_back((setting.ramp[c] & ramp_down) != 0);
   }
   return recipe;
 }
@@ -70,8 +82,8 @@ namespace {
 
 void change_class(Setting& setting, std::size_t c, Dice& dice) {
   switch (dice.below(4)) {
-    case 0: setting.hold[c] = static_cast<std::int8_t>(dice.below(3)); break;
-    case 1: setting.ramp[c] = !setting.ramp[c]; break;
+    case 0: setting.hold[c] = static_cast<std::int8_t>(dice.below(holds)); break;
+    case 1: setting.ramp[c] = static_cast<std::int8_t>(dice.below(ramps)); break;
     default: {
       const int size = setting.size[c] + static_cast<int>(dice.below(7)) - 3;
       setting.size[c] = static_cast<std::int8_t>(std::clamp(size, 0, largest_size));
@@ -101,25 +113,67 @@ Setting changed(Setting setting, const ClassSizes& classes, Dice& dice) {
   return setting;
 }
 
-std::vector<Setting> starts(const ClassSizes& classes) {
+void normalise(Setting& setting) {
+  for (std::size_t c = 0; c < setting.size.size(); ++c) {
+    if (setting.size[c] == 0) setting.hold[c] = setting.ramp[c] = 0;
+  }
+}
+
+namespace {
+
+constexpr int first_size = 7;
+
+// The same for all classes; those whose collectives depend on each other are not merged at first.
+Setting uniform(const ClassSizes& classes, Priority priority, int size, int hold, int window) {
+  Setting setting;
+  setting.priority = priority;
+  setting.window = window;
+  for (std::size_t c = 0; c < classes.size(); ++c)
+    setting.size.push_back(classes.serial[c] ? std::int8_t{0} : static_cast<std::int8_t>(size));
+  setting.hold.assign(classes.size(), static_cast<std::int8_t>(hold));
+  setting.ramp.assign(classes.size(), 0);
+  normalise(setting);
+  return setting;
+}
+
+void add_once(std::vector<Setting>& list, Setting setting) {
+  if (std::find(list.begin(), list.end(), setting) == list.end()) list.push_back(std::move(setting));
+}
+
+}  // namespace
+
+std::vector<Setting> plain_starts(const ClassSizes& classes) {
   std::vector<Setting> list;
-  const auto add = [&](int size, int hold, Priority priority, int window) {
-    Setting setting;
-    setting.priority = priority;
-    setting.window = window;
-    for (std::size_t c = 0; c < classes.size(); ++c)
-      setting.size.push_back(classes.serial[c] ? std::int8_t{0} : static_cast<std::int8_t>(size));
-    setting.hold.assign(classes.size(), static_cast<std::int8_t>(hold));
-    setting.ramp.assign(classes.size(), false);
-    list.push_back(std::move(setting));
-  };
-  const std::vector<int> sizes = classes.size() > 0 ? std::vector<int>{7, 5, 9, 0, 3, 14} : std::vector<int>{0};
   for (const Priority priority : {Priority::position, Priority::tail, Priority::lean_latest}) {
-    for (const int size : sizes) {
-      add(size, 0, priority, 0);
-      if (size > 0) add(size, 2, priority, 0);
-      add(size, 0, priority, 2);
+    for (const int size : {first_size, 0}) add_once(list, uniform(classes, priority, size, 0, 0));
+  }
+  return list;
+}
+
+std::vector<Setting> variants_of(Priority priority, const ClassSizes& classes) {
+  std::vector<Setting> list;
+  for (const int size : {first_size, 5, 9, 0, 3, 14}) {
+    if (size != first_size && size != 0) add_once(list, uniform(classes, priority, size, 0, 0));
+    if (size > 0) add_once(list, uniform(classes, priority, size, 2, 0));
+    add_once(list, uniform(classes, priority, size, 0, 2));
+  }
+  return list;
+}
+
+std::vector<std::function<void(Setting&)>> single_changes(const ClassSizes& classes) {
+  std::vector<std::function<void(Setting&)>> list;
+  for (const int window : {0, 2, 4}) list.emplace_back([window](Setting& setting) { setting.window = window; });
+  for (std::size_t c = 0; c < classes.size(); ++c) {
+    if (classes.serial[c]) continue;
+    for (const int step : {2, -2, 4}) {
+      list.emplace_back([c, step](Setting& setting) {
+        if (setting.size[c] > 0)
+          setting.size[c] = static_cast<std::int8_t>(std::clamp(setting.size[c] + step, 0, largest_size));
+      });
     }
+    for (const int hold : {0, 2, 3})
+      list.emplace_back([c, hold](Setting& setting) { setting.hold[c] = static_cast<std::int8_t>(hold); });
+    list.emplace_back([c](Setting& setting) { setting.ramp[c] = ramp_down; });
   }
   return list;
 }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <vector>
 
 #include "schedule/order_maker.h"
@@ -31,28 +32,32 @@ enum class Priority : std::uint8_t {
   tail,           // latest start by dependencies alone
   backward,       // latest start in a schedule that is made from the end, after the parent's
   target,         // when the parent ran it, or earlier where a shorter step needs it
+  pulled,         // when the parent would run it without standing still, or earlier where that needs it
 };
-inline constexpr int priorities = 7;
+inline constexpr int priorities = 8;
 
 struct Setting {
   Guide guide = Guide::lean;
   Priority priority = Priority::position;
-  int share = 0;              // of Priority::target: by how much the step is to be shorter
-  int window = 0;             // how early collectives that take memory may start
+  int share = 0;   // of Priority::target and pulled: by how much the step, or standing still, is to be shorter
+  int window = 0;  // how early collectives that take memory may start
   bool comm_by_tail = false;  // collectives by latest start, whatever compute goes by
   // By class.
   std::vector<std::int8_t> size;  // of a bucket, in half powers of two of the mean member; 0: nothing is merged
-  std::vector<std::int8_t> hold;  // 0: issue at once, 1: hold back half a bucket, 2: a whole one
-  std::vector<bool> ramp;
+  std::vector<std::int8_t> hold;  // 0: issue at once, 1: hold back half a bucket, 2: a whole one, 3: even the last one
+  std::vector<std::int8_t> ramp;  // 1: the first buckets are smaller, 2: the last ones, 3: both
 
   friend bool operator==(const Setting&, const Setting&) = default;
 };
 
 inline constexpr int largest_size = 20;
+inline constexpr int holds = 4;
+inline constexpr int ramps = 4;
 inline constexpr int windows = 6;
 inline constexpr int shares = 7;
 double window_of(const Setting& setting);
-double share_of(const Setting& setting);
+double share_of(const Setting& setting);  // of the step
+double pull_of(const Setting& setting);   // of the time that the compute lane stands still
 
 // The classes of collectives that may be merged.
 struct ClassSizes {
@@ -65,9 +70,15 @@ struct ClassSizes {
 };
 
 Recipe recipe_of(const Setting& setting, const ClassSizes& classes, Size limit);
+// A class that is not merged has nothing else to choose.
+void normalise(Setting& setting);
 // A neighbour of a setting.
 Setting changed(Setting setting, const ClassSizes& classes, Dice& dice);
-// Where a search starts: from the most promising on.
-std::vector<Setting> starts(const ClassSizes& classes);
+// Where a search starts: each urgency with one choice of buckets, and without.
+std::vector<Setting> plain_starts(const ClassSizes& classes);
+// Other buckets and windows with the same urgency.
+std::vector<Setting> variants_of(Priority priority, const ClassSizes& classes);
+// One step from a setting in each direction, one choice at a time.
+std::vector<std::function<void(Setting&)>> single_changes(const ClassSizes& classes);
 
 }  // namespace hocket::overlap

@@ -1,0 +1,162 @@
+#include <algorithm>
+#include <array>
+#include <limits>
+
+#include "schedule/overlap_search.h"
+#include "schedule/urgency.h"
+
+namespace hocket::overlap {
+
+namespace {
+
+constexpr std::size_t most_kept = 6;
+// Of four parts of the budget: what the starts may take, and what the first steps from the best of them.
+constexpr std::uint64_t starts_share = 2, climb_share = 3;
+// An urgency that is slower than the best by more than one part in so many is not varied.
+constexpr Time near_best = 10;
+// An improvement by less than one part in so many does not start the same shares again.
+constexpr Time worth_repeating = 1000;
+constexpr int pull_shares[] = {6, 3, 1, 5};  // of pull_of()
+
+}  // namespace
+
+std::vector<Time> OverlapSearch::priorities_of(const Setting& setting, const Recipe& recipe,
+                                               const Candidate* parent) const {
+  const auto comm = [&] { return comm_times(units_, recipe.bucket); };
+  std::vector<Time> priority;
+  switch (setting.priority) {
+    case Priority::position: priority = position_; break;
+    case Priority::lean_position: priority = lean_position_; break;
+    case Priority::latest: priority = latest_starts(units_, original_, comm(), true); break;
+    case Priority::lean_latest: priority = latest_starts(units_, lean_, comm(), true); break;
+    case Priority::tail: priority = latest_starts(units_, original_, comm(), false); break;
+    case Priority::backward:
+      priority = parent == nullptr ? position_ : backward_starts(units_, parent->made.begin, comm());
+      break;
+    case Priority::pulled:
+      priority = parent == nullptr ? position_ : pulled_starts(units_, parent->made, comm(), pull_of(setting));
+      break;
+    case Priority::target: {
+      priority = latest_starts(units_, original_, comm(), false);
+      if (parent == nullptr) break;
+      const auto target = static_cast<Time>(static_cast<double>(parent->made.time) * (1 - share_of(setting)));
+      for (UnitIndex u = 0; u < units_.size(); ++u) priority[u] = std::min(parent->made.begin[u], priority[u] + target);
+      break;
+    }
+  }
+  if (setting.comm_by_tail && setting.priority != Priority::tail) {
+    const auto tail = latest_starts(units_, original_, comm(), false);
+    for (UnitIndex u = 0; u < units_.size(); ++u) {
+      if (units_.unit(u).kind == StepKind::collective) priority[u] = tail[u];
+    }
+  }
+  return priority;
+}
+
+MadeOrder OverlapSearch::make(const Setting& setting, const Candidate* parent) {
+  Recipe recipe = recipe_of(setting, classes_, limit_);
+  const std::vector<Time> priority = priorities_of(setting, recipe, parent);
+  recipe.priority = &priority;
+  const bool follow = setting.guide == Guide::parent && parent != nullptr;
+  return maker_.make(follow ? parent->made.order : setting.guide == Guide::original ? original_ : lean_, recipe);
+}
+
+bool OverlapSearch::Candidate::alike(const Setting& other) const {
+  return setting.size == other.size && setting.hold == other.hold && setting.window == other.window;
+}
+
+Time OverlapSearch::try_setting(const Setting& setting, const Candidate* parent) {
+  ++tried_;
+  Candidate candidate{setting, make(setting, parent)};
+  apply_model(units_, candidate.made);
+  const Time time = candidate.made.time;
+  if (candidate.made.peak > limit_) return std::numeric_limits<Time>::max();
+  if (time < time_) keep(units_, candidate.made, buckets_of(units_, candidate.made));
+  // One for each choice of buckets and window: a search from several that are alike would find the same again.
+  const auto same =
+      std::find_if(best_.begin(), best_.end(), [&](const Candidate& other) { return other.alike(setting); });
+  if (same != best_.end()) {
+    if (time >= same->made.time) return time;
+    best_.erase(same);
+  }
+  const auto at =
+      std::find_if(best_.begin(), best_.end(), [&](const Candidate& other) { return time <= other.made.time; });
+  best_.insert(at, std::move(candidate));
+  if (best_.size() > most_kept) best_.pop_back();
+  return time;
+}
+
+// First which urgency suits, then which buckets and windows.
+void OverlapSearch::start(std::uint64_t budget) {
+  const auto enough = [&] { return tried_ > 0 && maker_.work() * 4 > budget * starts_share; };
+  std::array<Time, priorities> best;
+  best.fill(std::numeric_limits<Time>::max());
+  for (const Setting& setting : plain_starts(classes_)) {
+    if (enough()) return;
+    Time& of_urgency = best[static_cast<std::size_t>(setting.priority)];
+    of_urgency = std::min(of_urgency, try_setting(setting, nullptr));
+  }
+  const Time fastest = *std::min_element(best.begin(), best.end());
+  for (int p = 0; p < priorities; ++p) {
+    if (best[static_cast<std::size_t>(p)] > fastest + fastest / near_best) continue;
+    for (const Setting& setting : variants_of(static_cast<Priority>(p), classes_)) {
+      if (enough()) return;
+      try_setting(setting, nullptr);
+    }
+  }
+}
+
+void OverlapSearch::climb(std::uint64_t budget) {
+  for (const auto& change : single_changes(classes_)) {
+    if (best_.empty() || maker_.work() * 4 > budget * climb_share) return;
+    const Candidate parent = best_[0];
+    Setting next = parent.setting;
+    change(next);
+    normalise(next);
+    if (next != parent.setting) try_setting(next, &parent);
+  }
+}
+
+// Pulls forward what the best order stands still for, as long as that helps.
+void OverlapSearch::intensify(std::uint64_t budget) {
+  std::size_t next_share = 0;
+  while (next_share < std::size(pull_shares) && !best_.empty() && maker_.work() < budget) {
+    const Candidate parent = best_[0];
+    Setting next = parent.setting;
+    next.priority = Priority::pulled;
+    next.share = pull_shares[next_share++];
+    next.guide = Guide::parent;
+    const Time before = time_;
+    try_setting(next, &parent);
+    if (time_ < before - before / worth_repeating) next_share = 0;
+  }
+}
+
+void OverlapSearch::wander(std::uint64_t budget) {
+  while (maker_.work() < budget && !hopeless() && !best_.empty()) {
+    // Mostly from the best.
+    const std::size_t which = std::min<std::size_t>(dice_.below(2) == 0 ? 0 : dice_.below(most_kept), best_.size() - 1);
+    const Candidate parent = best_[which];
+    Setting next = changed(parent.setting, classes_, dice_);
+    if (dice_.below(3) == 0) {
+      next = parent.setting;
+      const std::uint64_t kind = dice_.below(4);
+      next.priority = kind == 0 ? Priority::backward : kind == 1 ? Priority::target : Priority::pulled;
+      next.share = static_cast<int>(dice_.below(shares));
+      next.guide = dice_.below(3) == 0 ? Guide::lean : Guide::parent;
+    }
+    normalise(next);
+    const Time before = time_;
+    try_setting(next, &parent);
+    if (time_ < before) intensify(budget);
+  }
+}
+
+void OverlapSearch::explore(std::uint64_t budget) {
+  start(budget);
+  climb(budget);
+  intensify(budget);
+  wander(budget);
+}
+
+}  // namespace hocket::overlap
