@@ -20,14 +20,15 @@ class PairFinder {
   Pairs run() {
     for (std::size_t i = 0; i < graph_.size(); ++i) {
       const NodeId id(i);
+      const auto first = static_cast<std::ptrdiff_t>(pairs_.size());
       for (const NodeId input : graph_.inputs(id)) add(input, id);
       if (graph_.node(id).wait_of.valid()) add(graph_.node(id).wait_of, id);
       note_storages(id);
       note_effects(id);
+      // Pairs of one later node stand together: each few are sorted by themselves.
+      std::sort(pairs_.begin() + first, pairs_.end());
+      pairs_.erase(std::unique(pairs_.begin() + first, pairs_.end()), pairs_.end());
     }
-    std::sort(pairs_.begin(), pairs_.end(),
-              [](const auto& a, const auto& b) { return std::pair(a.second, a.first) < std::pair(b.second, b.first); });
-    pairs_.erase(std::unique(pairs_.begin(), pairs_.end()), pairs_.end());
     return std::move(pairs_);
   }
 

@@ -89,10 +89,26 @@ void GuideMemory::build() {
 void GuideMemory::add(std::uint32_t position, Size change) {
   changes_.emplace_back(position, change);
   ++work_;
-  std::size_t node = leaves_ + position;
-  tree_[node].sum += change;
-  if (tree_[node].best > nothing / 2) tree_[node].best += change;
-  for (node /= 2; node > 0; node /= 2) pull(node);
+  const std::size_t leaf = leaves_ + position;
+  tree_[leaf].sum += change;
+  if (tree_[leaf].best > nothing / 2) tree_[leaf].best += change;
+  changed_.push_back(leaf);
+}
+
+// What a run changes lies close together: the leaves share most of the nodes above them, and each is brought up to date once.
+void GuideMemory::settle() {
+  std::sort(changed_.begin(), changed_.end());
+  while (!changed_.empty() && changed_[0] > 1) {
+    std::size_t kept = 0;
+    for (const std::size_t node : changed_) {
+      const std::size_t parent = node / 2;
+      if (kept > 0 && changed_[kept - 1] == parent) continue;
+      pull(parent);
+      changed_[kept++] = parent;
+    }
+    changed_.resize(kept);
+  }
+  changed_.clear();
 }
 
 // The bookkeeping of a run; the tree is told only what concerns units to come.
@@ -125,8 +141,9 @@ void GuideMemory::take(UnitIndex u) {
     while (next_ < guide_.size() && done_[next_]) ++next_;
   } else {
     tree_[leaves_ + p].best = nothing;
-    for (std::size_t node = (leaves_ + p) / 2; node > 0; node /= 2) pull(node);
+    changed_.push_back(leaves_ + p);
   }
+  settle();
 }
 
 Size GuideMemory::most_to_come() const {
@@ -149,11 +166,10 @@ void GuideMemory::give_back(UnitIndex u, Size leaf) {
   for (const auto& [position, change] : changes_) {
     tree_[leaves_ + position].sum -= change;
     if (position != p && tree_[leaves_ + position].best > nothing / 2) tree_[leaves_ + position].best -= change;
+    changed_.push_back(leaves_ + position);
   }
-  for (const auto& change : changes_) {
-    for (std::size_t node = (leaves_ + change.first) / 2; node > 0; node /= 2) pull(node);
-  }
-  for (std::size_t node = (leaves_ + p) / 2; node > 0; node /= 2) pull(node);
+  changed_.push_back(leaves_ + p);
+  settle();
   for (const UnitTouch& touch : units_.touches(u)) {
     const std::uint32_t b = touch.buffer;
     const Size bytes = units_.bytes(b);

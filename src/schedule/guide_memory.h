@@ -46,7 +46,8 @@ class GuideMemory {
 
   Size live_while(UnitIndex u) const;
   void build();
-  void add(std::uint32_t position, Size change);
+  void add(std::uint32_t position, Size change);  // at a leaf; settle() tells the rest of the tree
+  void settle();
   void pull(std::size_t node) {
     const Node& left = tree_[2 * node];
     const Node& right = tree_[2 * node + 1];
@@ -69,6 +70,7 @@ class GuideMemory {
   std::size_t leaves_ = 1;
   std::vector<Node> tree_;
   std::vector<std::pair<std::uint32_t, Size>> changes_;  // of the last take()
+  std::vector<std::size_t> changed_;                     // leaves that the nodes above do not know of yet
   std::uint64_t work_ = 0;
   Size held_ = 0, peak_ = 0, guide_peak_ = 0;
   mutable std::vector<Size> rounds_;

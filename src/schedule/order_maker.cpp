@@ -176,7 +176,7 @@ bool OrderMaker::issue_from(Queue& queue) {
   const Size cap = cap_of(queue);
   Size moved = 0;
   const auto take = [&] {
-    const UnitIndex u = pop(queue.heap).unit;
+    const UnitIndex u = take_first(queue.heap).unit;
     bucket.push_back(u);
     moved += units_.unit(u).moved;
     made_.begin[u] = now_;
@@ -224,6 +224,17 @@ bool OrderMaker::issue_all(Time until) {
   return any;
 }
 
+// A unit that was forced stays in its heap until it comes to the front: looking for it would cost as much as the heap is large.
+void OrderMaker::drop_done(std::vector<Entry>& heap) const {
+  while (!heap.empty() && memory_.done(heap.front().unit)) pop(heap);
+}
+
+OrderMaker::Entry OrderMaker::take_first(std::vector<Entry>& heap) const {
+  const Entry first = pop(heap);
+  drop_done(heap);
+  return first;
+}
+
 void OrderMaker::compute(UnitIndex u) {
   const Time time = units_.unit(u).compute;
   made_.begin[u] = now_;
@@ -237,7 +248,7 @@ bool OrderMaker::compute_one() {
   int trials = 0;
   bool found = false;
   while (!compute_.empty() && trials < most_trials) {
-    const Entry entry = pop(compute_);
+    const Entry entry = take_first(compute_);
     if (memory_.try_run(entry.unit, recipe_->limit)) {
       compute(entry.unit);
       found = true;
@@ -253,18 +264,14 @@ bool OrderMaker::compute_one() {
 void OrderMaker::force() {
   const UnitIndex u = memory_.next();
   const Unit& unit = units_.unit(u);
-  const auto take_out = [u](std::vector<Entry>& heap) {
-    std::erase_if(heap, [u](const Entry& entry) { return entry.unit == u; });
-    std::make_heap(heap.begin(), heap.end(), std::greater<>());
-  };
   if (unit.kind == StepKind::compute) {
-    take_out(compute_);
     memory_.run(u);
+    drop_done(compute_);
     compute(u);
   } else if (unit.kind == StepKind::collective) {
     Queue& queue = queue_of(unit);
-    take_out(queue.heap);
     memory_.run(u);
+    drop_done(queue.heap);
     made_.begin[u] = now_;
     now_ += unit.compute;
     queue.pending -= unit.moved;

@@ -65,6 +65,8 @@ class OrderMaker {
   bool issue_all(Time until);     // keeps lanes busy until then; has anything been issued?
   bool issue_from(Queue& queue);  // if memory allows
   bool issue_best(std::uint32_t lane, bool forced);
+  Entry take_first(std::vector<Entry>& heap) const;
+  void drop_done(std::vector<Entry>& heap) const;
   void compute(UnitIndex u);  // it fits
   bool compute_one();
   void force();
@@ -81,7 +83,7 @@ class OrderMaker {
   MadeOrder made_;
   Time now_ = 0;
   std::vector<std::uint32_t> missing_;
-  std::vector<Entry> compute_, waits_;  // heaps
+  std::vector<Entry> compute_, waits_;  // heaps; the front has not run
   std::vector<Queue> queues_;
   std::vector<std::vector<std::uint32_t>> queues_of_;  // by lane
   std::vector<Time> lane_free_;

@@ -79,34 +79,48 @@ std::uint32_t StepGraphBuilder::buffer(Bytes bytes) {
   return static_cast<std::uint32_t>(graph_.buffers_.size() - 1);
 }
 
-StepGraph::Lists StepGraphBuilder::lists(std::vector<std::pair<std::uint32_t, std::uint32_t>>& pairs,
+// Linear but for the sorting of each owner's few elements.
+StepGraph::Lists StepGraphBuilder::lists(const std::vector<std::pair<std::uint32_t, std::uint32_t>>& pairs,
                                          std::size_t size) {
-  std::sort(pairs.begin(), pairs.end());
-  pairs.erase(std::unique(pairs.begin(), pairs.end()), pairs.end());
+  std::vector<std::uint32_t> begin(size + 1, 0);
+  for (const auto& pair : pairs) ++begin[pair.first + 1];
+  std::partial_sum(begin.begin(), begin.end(), begin.begin());
+  std::vector<std::uint32_t> elements(pairs.size());
+  std::vector<std::uint32_t> next(begin.begin(), begin.end() - 1);
+  for (const auto& [owner, element] : pairs) elements[next[owner]++] = element;
+  StepGraph::Lists result;
+  result.begin.reserve(size + 1);
+  result.begin.push_back(0);
+  result.elements.reserve(pairs.size());
+  for (std::size_t owner = 0; owner < size; ++owner) {
+    const auto first = elements.begin() + begin[owner];
+    const auto last = elements.begin() + begin[owner + 1];
+    std::sort(first, last);
+    result.elements.insert(result.elements.end(), first, std::unique(first, last));
+    result.begin.push_back(static_cast<std::uint32_t>(result.elements.size()));
+  }
+  return result;
+}
+
+// Who has each element. Owners come in ascending order, so their lists are ascending.
+StepGraph::Lists StepGraphBuilder::turned(const StepGraph::Lists& lists, std::size_t size) {
   StepGraph::Lists result;
   result.begin.assign(size + 1, 0);
-  result.elements.reserve(pairs.size());
-  for (const auto& [owner, element] : pairs) {
-    ++result.begin[owner + 1];
-    result.elements.push_back(element);
-  }
+  for (const std::uint32_t element : lists.elements) ++result.begin[element + 1];
   std::partial_sum(result.begin.begin(), result.begin.end(), result.begin.begin());
+  result.elements.resize(lists.elements.size());
+  std::vector<std::uint32_t> next(result.begin.begin(), result.begin.end() - 1);
+  for (std::uint32_t owner = 0; owner + 1 < lists.begin.size(); ++owner) {
+    for (const std::uint32_t element : StepGraph::slice(lists, owner)) result.elements[next[element]++] = owner;
+  }
   return result;
 }
 
 StepGraph StepGraphBuilder::finish() {
-  const auto turned = [](const auto& pairs) {
-    std::vector<std::pair<std::uint32_t, std::uint32_t>> result;
-    result.reserve(pairs.size());
-    for (const auto& [a, b] : pairs) result.emplace_back(b, a);
-    return result;
-  };
-  auto reverse_edges = turned(edges_);
-  auto reverse_touches = turned(touches_);
   graph_.before_ = lists(edges_, graph_.size());
-  graph_.after_ = lists(reverse_edges, graph_.size());
+  graph_.after_ = turned(graph_.before_, graph_.size());
   graph_.touches_ = lists(touches_, graph_.size());
-  graph_.touched_by_ = lists(reverse_touches, graph_.buffers_.size());
+  graph_.touched_by_ = turned(graph_.touches_, graph_.buffers_.size());
   return std::move(graph_);
 }
 

@@ -32,7 +32,8 @@ class StepGraphBuilder {
   StepGraph finish();
 
  private:
-  static StepGraph::Lists lists(std::vector<std::pair<std::uint32_t, std::uint32_t>>& pairs, std::size_t size);
+  static StepGraph::Lists lists(const std::vector<std::pair<std::uint32_t, std::uint32_t>>& pairs, std::size_t size);
+  static StepGraph::Lists turned(const StepGraph::Lists& lists, std::size_t size);
 
   StepGraph graph_;
   StepGraphOptions options_;
