@@ -2,10 +2,15 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <optional>
+#include <thread>
+
 #include "hocket/compile/compile.h"
 #include "hocket/ir/file.h"
 #include "hocket/ir/stats.h"
 #include "support/captures.h"
+#include "support/random.h"
+#include "support/random_graph.h"
 
 namespace hocket {
 namespace {
@@ -67,6 +72,50 @@ TEST(OverlapPass, a_limit_out_of_reach_is_an_error_with_what_can_be_reached) {
   EXPECT_THAT(compiled.error().message, HasSubstr("87295720 bytes"));
 }
 
+// The number that an error says can be reached; none where there is no such error.
+std::optional<Bytes> reachable(const Result<Compiled>& compiled) {
+  if (compiled) return std::nullopt;
+  const std::string& message = compiled.error().message;
+  const std::string_view before = "can reach, ";
+  const std::size_t at = message.find(before);
+  if (at == std::string::npos) return std::nullopt;
+  return Bytes(std::stoll(message.substr(message.find('(', at) + 1)));
+}
+
+// Random programs of all shapes at random limits, some of them out of reach. stats_of() and the verifier that compile() runs
+// count for themselves; a number that is said to be reachable is reached when it is asked for.
+void expect_limits_kept(std::uint64_t first, std::uint64_t last) {
+  int kept = 0, out_of_reach = 0, more = 0;
+  for (std::uint64_t seed = first; seed < last; ++seed) {
+    RandomGraphOptions shape = random_graph_options(seed);
+    shape.shape = static_cast<GraphShape>(seed % 5);
+    shape.layers = 2 + static_cast<int>(seed % 5);
+    shape.symbolic = false;
+    const Graph graph = random_graph(seed, shape);
+    const Bytes original = stats_of(graph).peak;
+    Random random(seed);
+    CompileOptions options = options_of(seed % 3 == 0 ? "overlap" : "overlap(effort=fast)");
+    options.memory_limit.absolute = Bytes(original.count * random.between(30, 150) / 100);
+    auto compiled = compile(graph, options);
+    if (const auto said = reachable(compiled)) {
+      ++out_of_reach;
+      EXPECT_GT(*said, *options.memory_limit.absolute) << "seed " << seed;
+      options.memory_limit.absolute = said;
+      compiled = compile(graph, options);
+    }
+    ASSERT_TRUE(compiled) << "seed " << seed << ": " << compiled.error().to_string();
+    EXPECT_LE(stats_of(*compiled->graph()).peak, *options.memory_limit.absolute) << "seed " << seed;
+    ++kept;
+    if (*options.memory_limit.absolute > original) ++more;
+  }
+  // The limits lie on both sides of what matters.
+  EXPECT_GT(out_of_reach, kept / 20);
+  EXPECT_GT(more, kept / 20);
+}
+
+TEST(OverlapPass, keeps_random_limits_or_says_what_can_be_reached) { expect_limits_kept(1, 60); }
+TEST(LongOverlapPass, keeps_random_limits_or_says_what_can_be_reached) { expect_limits_kept(1000, 4000); }
+
 TEST(OverlapPass, reorder_only_keeps_the_nodes) {
   const Graph graph = shipped("fsdp_tp_llama_tiny");
   const auto compiled = compile(graph, options_of("overlap(reorder_only=on)"));
@@ -96,8 +145,19 @@ TEST(OverlapPass, is_the_same_on_every_run) {
   EXPECT_EQ(one->graph()->digest(), two->graph()->digest());
 }
 
+TEST(OverlapPass, is_the_same_on_every_thread) {
+  const Graph graph = shipped("fsdp_llama_tiny");
+  const Digest alone = compile(graph, options_of("overlap"))->graph()->digest();
+  std::vector<Digest> digests(4);
+  std::vector<std::thread> threads;
+  for (Digest& digest : digests)
+    threads.emplace_back([&] { digest = compile(graph, options_of("overlap"))->graph()->digest(); });
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_THAT(digests, testing::Each(alone));
+}
+
 // The limit is exact on every capture that there is, at the memory of the original order.
-TEST(OverlapPassLong, keeps_the_limit_and_beats_the_original_on_all_captures) {
+TEST(LongOverlapPass, keeps_the_limit_and_beats_the_original_on_all_captures) {
   if (shared_captures().empty()) GTEST_SKIP() << no_shared_captures;
   for (const std::string& path : shared_captures()) {
     const auto graph = read_graph(path);

@@ -16,7 +16,8 @@ constexpr std::uint64_t starts_share = 2, climb_share = 3;
 constexpr Time near_best = 10;
 // An improvement by less than one part in so many does not start the same shares again.
 constexpr Time worth_repeating = 1000;
-constexpr int pull_shares[] = {6, 3, 1, 5};  // of pull_of()
+constexpr std::array<std::uint64_t, 3> number_of_walks = {1, 1, 6};  // by effort
+constexpr int pull_shares[] = {6, 3, 1, 5};                          // of pull_of()
 
 }  // namespace
 
@@ -126,9 +127,9 @@ void OverlapSearch::intensify(std::uint64_t budget) {
     next.priority = Priority::pulled;
     next.share = pull_shares[next_share++];
     next.guide = Guide::parent;
-    const Time before = time_;
+    const Time before = parent.made.time;
     try_setting(next, &parent);
-    if (time_ < before - before / worth_repeating) next_share = 0;
+    if (best_[0].made.time < before - before / worth_repeating) next_share = 0;
   }
 }
 
@@ -146,17 +147,25 @@ void OverlapSearch::wander(std::uint64_t budget) {
       next.guide = dice_.below(3) == 0 ? Guide::lean : Guide::parent;
     }
     normalise(next);
-    const Time before = time_;
+    const Time before = best_[0].made.time;
     try_setting(next, &parent);
-    if (time_ < before) intensify(budget);
+    if (best_[0].made.time < before) intensify(budget);
   }
 }
 
+// Walks from the same starts lead to different places: several short ones find more than a long one.
 void OverlapSearch::explore(std::uint64_t budget) {
-  start(budget);
-  climb(budget);
-  intensify(budget);
-  wander(budget);
+  const std::uint64_t walks = number_of_walks[static_cast<std::size_t>(options_.effort)];
+  start(budget / walks);
+  const std::vector<Candidate> starts = best_;
+  for (std::uint64_t walk = 1; walk <= walks; ++walk) {
+    const std::uint64_t until = budget * walk / walks;
+    best_ = starts;
+    improved_at_ = tried_;
+    if (walk == 1) climb(until);
+    intensify(until);
+    wander(until);
+  }
 }
 
 }  // namespace hocket::overlap

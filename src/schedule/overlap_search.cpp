@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <limits>
 
 #include "hocket/schedule/timeline.h"
@@ -16,11 +17,15 @@ namespace hocket::overlap {
 
 namespace {
 
-// What an effort may cost, in the steps of GuideMemory::work(): so much for each unit, and at least so much.
+// What an effort may cost, in the steps of GuideMemory::work(): so much for each unit, at least and at most so much.
 struct Budget {
-  std::uint64_t for_each_unit, least;
+  std::uint64_t for_each_unit, least, most;
 };
-constexpr std::array<Budget, 3> budgets = {{{14, 30'000}, {520, 2'200'000}, {14'000, 60'000'000}}};
+constexpr std::uint64_t no_end = std::numeric_limits<std::uint64_t>::max();
+constexpr std::uint64_t a_minute = 300'000'000;  // a bit less
+constexpr std::array<Budget, 3> budgets = {
+    {{14, 30'000, no_end}, {520, 2'200'000, no_end}, {14'000, 60'000'000, a_minute}}};
+constexpr double units_in_cache = 25'000;
 constexpr std::array<std::size_t, 3> patience = {20, 400, 3'000};  // orders without a better one before it gives up
 constexpr std::size_t most_polished = 300;  // units: in larger programs single places count for little
 constexpr std::size_t polish_work = 60'000, most_polish_tries = 3'000;
@@ -43,9 +48,14 @@ OverlapSearch::OverlapSearch(const StepGraph& steps, const OverlapOptions& optio
       classes_(options, units_),
       maker_(units_) {}
 
+// Programs that do not fit into a processor's caches take more time for the same work: they get less of it, so that the time grows
+// about as n log n. A square root is the same to the bit on every machine.
 std::uint64_t OverlapSearch::budget() const {
   const Budget& budget = budgets[static_cast<std::size_t>(options_.effort)];
-  return std::max(budget.for_each_unit * units_.size(), budget.least);
+  const auto units = static_cast<double>(units_.size());
+  const double share = std::min(1.0, std::sqrt(std::sqrt(units_in_cache / units)));
+  const auto wanted = static_cast<std::uint64_t>(static_cast<double>(budget.for_each_unit) * units * share);
+  return std::clamp(wanted, budget.least, budget.most);
 }
 
 bool OverlapSearch::hopeless() const {

@@ -188,8 +188,8 @@ void expect_near_optimum(int programs, bool merging) {
 
 TEST(Overlap, is_near_the_optimum_of_small_programs) { expect_near_optimum(60, false); }
 TEST(Overlap, is_near_the_optimum_of_small_programs_with_merging) { expect_near_optimum(60, true); }
-TEST(OverlapLong, is_within_two_percent_of_a_thousand_optima) { expect_near_optimum(1000, false); }
-TEST(OverlapLong, is_within_two_percent_of_a_thousand_optima_with_merging) { expect_near_optimum(1000, true); }
+TEST(LongOverlap, is_within_two_percent_of_a_thousand_optima) { expect_near_optimum(1000, false); }
+TEST(LongOverlap, is_within_two_percent_of_a_thousand_optima_with_merging) { expect_near_optimum(1000, true); }
 
 TEST(Overlap, gives_the_same_plan_twice) {
   for (std::uint64_t seed = 1; seed < 20; ++seed) {
