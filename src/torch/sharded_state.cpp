@@ -10,7 +10,8 @@ namespace hocket {
 
 namespace {
 
-// The given tensors by the names that are expected, every one of them with its sizes.
+// A state that is to be loaded: the given tensors by the names that are expected, every one of them with its sizes. All is checked
+// before anything is written.
 class GivenState {
  public:
   GivenState(const char* who, const std::vector<NamedTensor>& state) : who_(who) {
@@ -31,27 +32,24 @@ class GivenState {
     return tensor;
   }
 
-  void check_all_taken() const {
+  void put(const at::Tensor& from, const at::Tensor& into) { writes_.emplace_back(into, from); }
+  void put_buffers(const std::vector<NamedTensor>& buffers) {
+    for (const auto& [name, buffer] : buffers) put(take(name, buffer.sizes()), buffer);
+  }
+
+  void write() const {
     if (!tensors_.empty()) fail_call(who_, "the module has no {}", tensors_.begin()->first);
+    for (const auto& [into, from] : writes_) into.copy_(from);
   }
 
  private:
   const char* who_;
   std::map<std::string, at::Tensor> tensors_;
+  std::vector<std::pair<at::Tensor, at::Tensor>> writes_;  // into, from
 };
 
 at::Tensor rows_of(const ShardedParameter& parameter, std::int64_t place) {
   return parameter.part.detach().narrow(0, 0, parameter.layout.rows_of(place));
-}
-
-// All is checked before anything is written.
-void load(const char* who, const std::vector<NamedTensor>& state, const std::vector<NamedTensor>& into) {
-  const at::AutoGradMode no_grad(false);
-  GivenState given(who, state);
-  Tensors taken;
-  for (const auto& [name, tensor] : into) taken.push_back(given.take(name, tensor.sizes()));
-  given.check_all_taken();
-  for (std::size_t i = 0; i < into.size(); ++i) into[i].second.copy_(taken[i]);
 }
 
 }  // namespace
@@ -77,30 +75,25 @@ std::vector<NamedTensor> ShardedParameters::sharded_state() const {
 }
 
 void ShardedParameters::load_full_state(const std::vector<NamedTensor>& state) const {
-  constexpr const char* who = "load_full_state";
   const at::AutoGradMode no_grad(false);
-  GivenState given(who, state);
-  std::vector<NamedTensor> parts;
+  GivenState given("load_full_state", state);
   for (const ShardedParameter& parameter : state_->parameters) {
     const at::Tensor whole = given.take(parameter.name, parameter.layout.whole());
-    parts.emplace_back(parameter.name, parameter.layout.part_of(whole.detach(), state_->group->place()));
+    given.put(parameter.layout.part_of(whole.detach(), state_->group->place()), parameter.part.detach());
   }
-  for (const auto& [name, buffer] : state_->buffers) parts.emplace_back(name, given.take(name, buffer.sizes()));
-  given.check_all_taken();
-  std::vector<NamedTensor> into;
-  for (const ShardedParameter& parameter : state_->parameters)
-    into.emplace_back(parameter.name, parameter.part.detach());
-  into.insert(into.end(), state_->buffers.begin(), state_->buffers.end());
-  load(who, parts, into);
+  given.put_buffers(state_->buffers);
+  given.write();
 }
 
 void ShardedParameters::load_sharded_state(const std::vector<NamedTensor>& state) const {
-  std::vector<NamedTensor> into;
+  const at::AutoGradMode no_grad(false);
+  GivenState given("load_sharded_state", state);
   for (const ShardedParameter& parameter : state_->parameters) {
-    into.emplace_back(parameter.name, rows_of(parameter, state_->group->place()));
+    const at::Tensor rows = rows_of(parameter, state_->group->place());
+    given.put(given.take(parameter.name, rows.sizes()), rows);
   }
-  into.insert(into.end(), state_->buffers.begin(), state_->buffers.end());
-  load("load_sharded_state", state, into);
+  given.put_buffers(state_->buffers);
+  given.write();
 }
 
 at::Tensor ShardedParameters::clip_grad_norm_(double longest) const {
