@@ -11,6 +11,7 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
+#include "hocket/base/median.h"
 #include "hocket/base/progress.h"
 #include "hocket/ir/file.h"
 #include "hocket/ir/json.h"
@@ -95,7 +96,7 @@ std::vector<std::string> misses(const std::vector<Subject>& list) {
   double first_per_node = 0;
   double last_per_node = 0;
   for (const Subject& subject : list) {
-    const double seconds = (median(subject.load) + median(subject.verify)) / 1e3;
+    const double seconds = (upper_median(subject.load) + upper_median(subject.verify)) / 1e3;
     const double allowed =
         checked_seconds * std::max(1.0, static_cast<double>(subject.nodes) / static_cast<double>(checked_nodes));
     if (seconds > allowed)
@@ -124,12 +125,12 @@ void print_table(const std::vector<Subject>& list) {
   fmt::print("{:<24} {:>8} {:>16} {:>16} {:>16} {:>16} {:>8} {:>7}\n", "graph", "nodes", "load", "verify", "print",
              "parse", "µs/node", "memory");
   const auto cell = [](const std::vector<double>& times) {
-    return fmt::format("{:.1f} ({:.1f})", median(times), lowest(times));
+    return fmt::format("{:.1f} ({:.1f})", upper_median(times), lowest(times));
   };
   for (const Subject& s : list) {
     fmt::print("{:<24} {:>8} {:>16} {:>16} {:>16} {:>16} {:>8.2f} {:>6.0f}%\n", s.name, s.nodes, cell(s.load),
                cell(s.verify), cell(s.print), cell(s.parse),
-               1e3 * (median(s.load) + median(s.verify)) / static_cast<double>(s.nodes),
+               1e3 * (upper_median(s.load) + upper_median(s.verify)) / static_cast<double>(s.nodes),
                100.0 * static_cast<double>(s.graph_bytes) / static_cast<double>(s.json_bytes));
   }
 }

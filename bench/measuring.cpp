@@ -76,10 +76,6 @@ double elapsed_ms(const std::function<void()>& work) {
 }
 
 double lowest(const std::vector<double>& times) { return *std::min_element(times.begin(), times.end()); }
-double median(std::vector<double> times) {
-  std::nth_element(times.begin(), times.begin() + static_cast<std::ptrdiff_t>(times.size() / 2), times.end());
-  return times[times.size() / 2];
-}
 
 void BenchFlags::add_to(CLI::App& app) {
   captures = HOCKET_SOURCE_DIR "/../shared/graphs";

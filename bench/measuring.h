@@ -1,4 +1,4 @@
-// What the benchmarks share: graphs of any size, CPU time, medians.
+// What the benchmarks share: graphs of any size, CPU time, figures.
 #pragma once
 
 #include <CLI/CLI.hpp>
@@ -21,7 +21,6 @@ std::vector<std::string> captures_in(const std::string& folder);
 double elapsed_ms(const std::function<void()>& work);
 
 double lowest(const std::vector<double>& times);
-double median(std::vector<double> times);
 
 // The options that every benchmark has.
 struct BenchFlags {

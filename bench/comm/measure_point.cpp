@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "hocket/base/median.h"
 #include "measuring.h"
 
 namespace hocket::comm_bench {
@@ -42,7 +43,7 @@ Result<Task> try_out(const Point& point, Entrant& entrant, const Effort& effort)
   task.kind = Task::Kind::measure;
   task.repetitions = trial_repetitions;
   HOCKET_TRY(const auto trial, entrant.contestant->measure(task));
-  const Amount amount = amount_for(lowest(trial), median(trial), effort.measurement_us);
+  const Amount amount = amount_for(lowest(trial), upper_median(trial), effort.measurement_us);
   task.repetitions = amount.repetitions;
   task.batch = amount.batch;
   return task;

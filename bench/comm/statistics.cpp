@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "hocket/base/median.h"
 #include "hocket/base/units.h"
 #include "measuring.h"
 
@@ -15,8 +16,8 @@ double Series::lowest() const {
 
 double Series::median() const {
   std::vector<double> medians;
-  for (const auto& round : rounds) medians.push_back(hocket::median(round));
-  return hocket::median(std::move(medians));
+  for (const auto& round : rounds) medians.push_back(upper_median(round));
+  return upper_median(std::move(medians));
 }
 
 const Series* Point::of(Side side) const {
@@ -36,8 +37,8 @@ Ratio paired_ratio(const Series& other, const Series& ours) {
   std::vector<double> ratios;
   const std::size_t rounds = std::min(other.rounds.size(), ours.rounds.size());
   for (std::size_t i = 0; i < rounds; ++i)
-    ratios.push_back(hocket::median(other.rounds[i]) / hocket::median(ours.rounds[i]));
-  return {other.title, hocket::median(std::move(ratios)), other.lowest() / ours.lowest()};
+    ratios.push_back(upper_median(other.rounds[i]) / upper_median(ours.rounds[i]));
+  return {other.title, upper_median(std::move(ratios)), other.lowest() / ours.lowest()};
 }
 
 std::optional<Ratio> best_other_over(const Point& point, Side ours) {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "hocket/base/median.h"
 #include "measuring.h"
 
 namespace hocket::train_bench {
@@ -36,7 +37,7 @@ void take_told(Figures& figures, const std::vector<Answer>& answers) {
 
 }  // namespace
 
-double Figures::median() const { return hocket::median(ms); }
+double Figures::median() const { return upper_median(ms); }
 double Figures::least() const { return lowest(ms); }
 
 Race run_race(const std::string& setting, const std::string& model, const std::vector<Lane>& lanes,

@@ -4,6 +4,7 @@
 #include <array>
 #include <unordered_map>
 
+#include "hocket/base/median.h"
 #include "hocket/ir/file.h"
 #include "hocket/report/kineto.h"
 
@@ -112,10 +113,8 @@ std::string dotted(std::string_view name) {
   return result;
 }
 
-Nanoseconds median(std::vector<double>& micros) {
-  const auto middle = micros.begin() + static_cast<std::ptrdiff_t>(micros.size() / 2);
-  std::nth_element(micros.begin(), middle, micros.end());
-  return Nanoseconds::from_ns(std::clamp(*middle, 0.0, longest_ms * 1000) * 1000);
+Nanoseconds median(const std::vector<double>& micros) {
+  return Nanoseconds::from_ns(std::clamp(upper_median(micros), 0.0, longest_ms * 1000) * 1000);
 }
 
 class KinetoReader {

@@ -1,12 +1,12 @@
 #include "demo.h"
 
-#include <algorithm>
 #include <filesystem>
 #include <nlohmann/json.hpp>
 #include <system_error>
 
 #include "comm/launch.h"
 #include "command.h"
+#include "hocket/base/median.h"
 #include "hocket/ir/file.h"
 #include "with_torch/demo_training.h"
 
@@ -37,11 +37,6 @@ std::string command() {
   return std::filesystem::exists("build/hocket", error) ? "build/hocket" : "hocket";
 }
 
-Nanoseconds median(std::vector<Nanoseconds> times) {
-  std::nth_element(times.begin(), times.begin() + static_cast<std::ptrdiff_t>(times.size() / 2), times.end());
-  return times[times.size() / 2];
-}
-
 // Also those that the program carries out at once.
 std::size_t collectives_of(const Program& program) {
   std::size_t count = 0;
@@ -52,8 +47,8 @@ std::size_t collectives_of(const Program& program) {
 nlohmann::ordered_json as_json(const Training& training) {
   return {{"loss_first", training.losses.front()},
           {"loss_last", training.losses.back()},
-          {"step_ms", median(training.steps).ms()},
-          {"exposed_ms", median(training.exposed).ms()}};
+          {"step_ms", upper_median(training.steps).ms()},
+          {"exposed_ms", upper_median(training.exposed).ms()}};
 }
 
 std::string as_json(const DemoResult& result, const DemoFiles& files) {
@@ -76,7 +71,7 @@ std::string as_text(const DemoResult& result, const DemoFiles& files) {
   const auto row = [](std::string_view what, const std::string& eager, const std::string& compiled) {
     return fmt::format("  {:<34} {:>12} {:>12}\n", what, eager, compiled);
   };
-  const auto time = [](const std::vector<Nanoseconds>& times) { return to_string(median(times)); };
+  const auto time = [](const std::vector<Nanoseconds>& times) { return to_string(upper_median(times)); };
   const auto loss = [](double value) { return fmt::format("{:.6f}", value); };
   const Training& eager = result.eager;
   const Training& compiled = result.compiled;
