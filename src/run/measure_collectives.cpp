@@ -4,6 +4,7 @@
 #include <map>
 #include <set>
 
+#include "hocket/base/median.h"
 #include "hocket/run/all_ranks.h"
 #include "run/program_groups.h"
 
@@ -51,8 +52,7 @@ class Measuring {
       HOCKET_TRY(const double one, once(kind, count));
       all.push_back(one);
     }
-    std::nth_element(all.begin(), all.begin() + std::ssize(all) / 2, all.end());
-    return all[all.size() / 2];
+    return upper_median(std::move(all));
   }
 
  private:
@@ -130,12 +130,17 @@ Result<std::optional<CollectiveTable>> measure_collectives(const Program& progra
   std::erase_if(sizes, [&](std::int64_t size) { return size > options.largest.count; });
   HOCKET_TRY(const ProgramGroups groups, ProgramGroups::create(program, world));
   std::map<Row, std::vector<double>> rows;
+  std::map<GroupId, Measuring> measuring;  // with the buffers of its group
   for (const auto& [group, kind] : collectives_of(program)) {
-    HOCKET_TRY(Measuring measuring, Measuring::of(groups.of(group), options));
+    auto found = measuring.find(group);
+    if (found == measuring.end()) {
+      HOCKET_TRY(Measuring made, Measuring::of(groups.of(group), options));
+      found = measuring.emplace(group, std::move(made)).first;
+    }
     std::vector<double>& times = rows[{kind, std::ssize(program.group(group).ranks)}];
     times.resize(sizes.size());
     for (std::size_t i = 0; i < sizes.size(); ++i) {
-      HOCKET_TRY(const double time, measuring.nanoseconds(kind, sizes[i]));
+      HOCKET_TRY(const double time, found->second.nanoseconds(kind, sizes[i]));
       times[i] = std::max(times[i], time);
     }
   }
