@@ -13,7 +13,10 @@ struct CompiledStep::State {
   State(StepFunction its_step, StepOptions its_options, World its_world)
       : step(std::move(its_step)), options(std::move(its_options)), world(std::move(its_world)) {}
 
-  Result<StepVariant*> variant_for(const std::vector<at::Tensor>& inputs);
+  // The one for inputs of this kind becomes the last; nullptr if there is none.
+  StepVariant* find(const InputTypes& types);
+  Result<StepVariant*> make(const std::vector<at::Tensor>& inputs, InputTypes types);
+  Result<StepVariant*> find_or_make(const std::vector<at::Tensor>& inputs);
 
   StepFunction step;
   StepOptions options;
@@ -22,18 +25,27 @@ struct CompiledStep::State {
   std::string why;
 };
 
-Result<StepVariant*> CompiledStep::State::variant_for(const std::vector<at::Tensor>& inputs) {
-  HOCKET_TRY(InputTypes types, InputTypes::of(inputs));
+StepVariant* CompiledStep::State::find(const InputTypes& types) {
   for (auto one = variants.rbegin(); one != variants.rend(); ++one) {
     if ((*one)->types != types) continue;
     std::rotate(one.base() - 1, one.base(), variants.end());
     return variants.back().get();
   }
+  return nullptr;
+}
+
+Result<StepVariant*> CompiledStep::State::make(const std::vector<at::Tensor>& inputs, InputTypes types) {
   why = variants.empty() ? "it was never compiled before" : *types.difference_to(variants.back()->types);
   log().info("compiling step {}: {}", options.name, why);
   HOCKET_TRY(std::unique_ptr<StepVariant> made, StepVariant::create(step, inputs, std::move(types), world, options));
   variants.push_back(std::move(made));
   return variants.back().get();
+}
+
+Result<StepVariant*> CompiledStep::State::find_or_make(const std::vector<at::Tensor>& inputs) {
+  HOCKET_TRY(InputTypes types, InputTypes::of(inputs));
+  StepVariant* const found = find(types);
+  return found != nullptr ? found : make(inputs, std::move(types));
 }
 
 std::vector<PassCall> default_step_passes() {
@@ -57,7 +69,7 @@ CompiledStep& CompiledStep::operator=(CompiledStep&&) noexcept = default;
 CompiledStep::~CompiledStep() = default;
 
 Result<std::vector<at::Tensor>> CompiledStep::run(const std::vector<at::Tensor>& inputs) {
-  HOCKET_TRY(StepVariant * variant, state_->variant_for(inputs));
+  HOCKET_TRY(StepVariant * variant, state_->find_or_make(inputs));
   return variant->run(inputs, state_->options.parameters);
 }
 
@@ -76,13 +88,12 @@ Result<std::vector<at::Tensor>> CompiledStep::run_in_flight(const std::vector<As
     });
     if (!AllowInflightInputs::allowed()) HOCKET_CHECK(arrivals.back()());
   }
-  // Compiling may run the step, and needs all of them.
-  HOCKET_TRY(const InputTypes types, InputTypes::of(tensors));
-  const bool is_known = std::ranges::any_of(state_->variants, [&](const auto& one) { return one->types == types; });
-  for (const Arrival& arrival : arrivals) {
-    if (!is_known) HOCKET_CHECK(arrival());
+  HOCKET_TRY(InputTypes types, InputTypes::of(tensors));
+  StepVariant* variant = state_->find(types);
+  if (variant == nullptr) {  // compiling may run the step, and needs all of them
+    for (const Arrival& arrival : arrivals) HOCKET_CHECK(arrival());
+    HOCKET_TRY(variant, state_->make(tensors, std::move(types)));
   }
-  HOCKET_TRY(StepVariant * variant, state_->variant_for(tensors));
   return variant->run(tensors, state_->options.parameters, arrivals);
 }
 
@@ -114,7 +125,7 @@ Result<CompiledStep> compile(StepFunction step, const std::vector<at::Tensor>& e
     HOCKET_TRY(world, World::current());
   }
   auto state = std::make_unique<CompiledStep::State>(std::move(step), std::move(options), *world);
-  HOCKET_CHECK(state->variant_for(example_inputs).map([](StepVariant*) {}));
+  HOCKET_CHECK(state->find_or_make(example_inputs).map([](StepVariant*) {}));
   return CompiledStep(std::move(state));
 }
 
