@@ -4,11 +4,11 @@
 #include <ATen/CPUGeneratorImpl.h>
 
 #include <algorithm>
-#include <array>
 #include <map>
 
-#include "hocket/run/all_ranks.h"
+#include "hocket/base/median.h"
 #include "hocket/run/measure_collectives.h"
+#include "torch/step_compiler.h"
 
 namespace hocket {
 
@@ -23,45 +23,6 @@ Result<Capture> capture_step(const StepFunction& step, const std::vector<at::Ten
   how.rank = world.rank();
   const WorldScope scope(world);
   return capture(step, inputs, how);
-}
-
-Result<Compiled> compile_with(const std::vector<PassCall>& passes, const Graph& graph, const CostOptions& cost,
-                              const World& world, const StepOptions& options) {
-  CompileOptions how;
-  how.cost = cost;
-  how.passes = passes;
-  how.memory_limit = options.memory_limit;
-  HOCKET_TRY(const Communicator everybody, world.communicator());
-  AllRanks all(everybody);
-  how.all_ranks = &all;
-  HOCKET_TRY(Compiled compiled, compile(graph, how, options.registry ? *options.registry : PassRegistry::builtin()));
-  if (compiled.program() == nullptr) {
-    return fail(ErrorKind::usage,
-                "the passes of step {} end with a graph, expected a planned program: have lower and plan among them",
-                options.name);
-  }
-  return compiled;
-}
-
-// The default passes with several sizes of buckets for data-parallel gradients: few large ones are best where the network is fast,
-// smaller ones where it is slow, and a rank has to begin with communication before the backward is done.
-Result<Compiled> compile_graph(const Graph& graph, const CostOptions& cost, const World& world,
-                               const StepOptions& options) {
-  if (!options.passes.empty()) return compile_with(options.passes, graph, cost, world, options);
-  constexpr std::array bucket_sizes = {"25", "8", "4", "2", "1"};  // MiB
-  constexpr double worth_it = 0.99;                                // of the step with larger ones
-  std::optional<Compiled> best;
-  for (const char* const size : bucket_sizes) {
-    std::vector<PassCall> passes = default_step_passes();
-    for (PassCall& pass : passes) {
-      if (pass.name == "fuse_ddp_with_coalesced") pass.arguments = {{"bucket_size_mb", size}};
-    }
-    HOCKET_TRY(Compiled compiled, compile_with(passes, graph, cost, world, options));
-    const bool better = !best || compiled.after.step_time.seconds() < worth_it * best->after.step_time.seconds();
-    if (better) best = std::move(compiled);
-    if (best->after.exposed == Nanoseconds()) break;
-  }
-  return std::move(*best);
 }
 
 // What the profile is of: collectives are measured apart.
@@ -89,8 +50,9 @@ Result<std::unique_ptr<StepVariant>> StepVariant::create(const StepFunction& ste
   if (cost.machine == Machine{}) {
     HOCKET_TRY(cost.machine, find_machine("cpu"));
   }
-  if (options.measured_runs > 0) HOCKET_CHECK(measure(cost, types, captured, inputs, world, options));
-  HOCKET_TRY(Compiled compiled, compile_graph(captured.graph, cost, world, options));
+  const StepCompiler compiler(world, options);
+  if (options.measured_runs > 0) HOCKET_CHECK(measure(cost, compiler, types, captured, inputs, world, options));
+  HOCKET_TRY(Compiled compiled, compiler.compile(captured.graph, cost));
   std::unique_ptr<StepVariant> variant(
       new StepVariant(std::move(types), std::move(captured), std::move(compiled), cost));
   HOCKET_CHECK(variant->prepare(world, {options.timeout, options.record}));
@@ -98,10 +60,10 @@ Result<std::unique_ptr<StepVariant>> StepVariant::create(const StepFunction& ste
 }
 
 // What the step's kernels and collectives take here, into the cost model.
-Status StepVariant::measure(CostOptions& cost, const InputTypes& types, const Capture& captured,
-                            const std::vector<at::Tensor>& inputs, const World& world, const StepOptions& options) {
-  const std::vector<PassCall> passes = options.passes.empty() ? default_step_passes() : options.passes;
-  HOCKET_TRY(Compiled compiled, compile_with(passes, captured.graph, cost, world, options));
+Status StepVariant::measure(CostOptions& cost, const StepCompiler& compiler, const InputTypes& types,
+                            const Capture& captured, const std::vector<at::Tensor>& inputs, const World& world,
+                            const StepOptions& options) {
+  HOCKET_TRY(Compiled compiled, compiler.compile_once(captured.graph, cost));
   StepVariant variant(types, captured, std::move(compiled), cost);
   HOCKET_CHECK(variant.prepare(world, {options.timeout, true}));
   HOCKET_TRY(const auto collectives,
@@ -136,10 +98,7 @@ Result<Profile> StepVariant::profile(int runs, const std::vector<at::Tensor>& in
   random.set_state(random_state);
   HOCKET_CHECK(status);
   Profile profile;
-  for (auto& [call, samples] : times) {
-    std::nth_element(samples.begin(), samples.begin() + std::ssize(samples) / 2, samples.end());
-    HOCKET_CHECK(profile.set_call(call, samples[samples.size() / 2]));
-  }
+  for (auto& [call, samples] : times) HOCKET_CHECK(profile.set_call(call, upper_median(std::move(samples))));
   return profile;
 }
 

@@ -13,6 +13,8 @@ namespace hocket {
 // Returns when an input that was on its way has come.
 using Arrival = std::function<Status()>;
 
+class StepCompiler;
+
 class StepVariant {
  public:
   // Collective over the world.
@@ -46,8 +48,9 @@ class StepVariant {
         compiled(std::move(its_compiled)),
         cost(std::move(its_cost)) {}
   Status prepare(const World& world, const ExecutorOptions& options);
-  static Status measure(CostOptions& cost, const InputTypes& types, const Capture& captured,
-                        const std::vector<at::Tensor>& inputs, const World& world, const StepOptions& options);
+  static Status measure(CostOptions& cost, const StepCompiler& compiler, const InputTypes& types,
+                        const Capture& captured, const std::vector<at::Tensor>& inputs, const World& world,
+                        const StepOptions& options);
   // What its steps took in so many runs; what they wrote is put back.
   Result<Profile> profile(int runs, const std::vector<at::Tensor>& inputs, const std::vector<NamedTensor>& parameters);
   std::vector<at::Tensor> all_tensors(const std::vector<at::Tensor>& inputs,
