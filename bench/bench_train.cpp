@@ -11,6 +11,7 @@
 #include <filesystem>
 
 #include "comm/setting.h"
+#include "contestants_folder.h"
 #include "hocket/base/progress.h"
 #include "measuring.h"
 #include "support/namespaces.h"
@@ -115,21 +116,11 @@ class Bench {
   }
 
   Status run_on(const std::string& setting, const TwoHosts* hosts) {
-    std::string folder = (std::filesystem::temp_directory_path() / "hocket-train-XXXXXX").string();
-    if (mkdtemp(folder.data()) == nullptr) return fail(ErrorKind::system, "can't make a folder {}", folder);
-    const Status status = race_in(folder, setting, hosts);
-    std::error_code ignored;
-    std::filesystem::remove_all(folder, ignored);
-    return status;
-  }
-
-  Status race_in(const std::string& folder, const std::string& setting, const TwoHosts* hosts) {
+    HOCKET_TRY(const ContestantsFolder folder, ContestantsFolder::make());
     Contestants contestants;
     for (const Recipe& recipe : {hocket_recipe(options_, hosts), pytorch_recipe(options_, hosts)}) {
-      const std::string own = folder + "/" + recipe.name;
-      std::filesystem::create_directory(own);
       const comm_bench::Setting two{setting, setting, ranks, "each"};
-      auto started = comm_bench::Contestant::start(recipe, two, own);
+      auto started = comm_bench::Contestant::start(recipe, two, folder.folder_of(recipe.name));
       if (started) contestants[recipe.name] = std::move(*started);
       else note(fmt::format("{} is left out: {}", recipe.name, started.error().to_string()));
     }

@@ -4,23 +4,15 @@
   contestant_gloo.py CONTROL AFFINITY RANK RANKS STORE       STORE is a file where the ranks meet
 """
 
-import os
-import signal
-import socket
+import pathlib
 import sys
 import time
 import warnings
 
-WATCHDOG_SECONDS = 180  # as rank_loop.cpp
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
+import rank_loop  # noqa: E402
+
 WARM_UP_REPETITIONS = 2  # as rank_work.cpp
-
-
-def bind_to_cores(affinity, rank):
-    cores = sorted(os.sched_getaffinity(0))
-    if affinity == "each":
-        os.sched_setaffinity(0, {cores[rank]})
-    elif affinity == "two":
-        os.sched_setaffinity(0, set(cores[:2]))
 
 
 class Unable(Exception):
@@ -137,35 +129,19 @@ class Rank:
             return f"{kind} {problem}".splitlines()[0]
 
 
-def serve(control, rank):
-    lines = control.makefile("rw")
-    print(f"ready {rank.rank}", file=lines, flush=True)
-    signal.alarm(0)
-    for line in lines:
-        words = line.split()
-        if words[0] == "quit":
-            return
-        signal.alarm(WATCHDOG_SECONDS)
-        answer = rank.answer(words)
-        signal.alarm(0)
-        print(answer, file=lines, flush=True)
-
-
 def main():
     global torch, distributed
     path, affinity, rank, ranks, store = sys.argv[1:]
     rank, ranks = int(rank), int(ranks)
-    signal.alarm(WATCHDOG_SECONDS)
-    bind_to_cores(affinity, rank)  # before torch starts its threads, which inherit it
+    rank_loop.start_watchdog()
+    rank_loop.bind_to_cores(affinity, rank)
     warnings.filterwarnings("ignore")
     import torch
     import torch.distributed as distributed
 
     torch.set_num_threads(1)
     distributed.init_process_group("gloo", init_method=f"file://{store}", rank=rank, world_size=ranks)
-    control = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-    control.connect(path)
-    serve(control, Rank(rank, ranks))
+    rank_loop.serve(path, rank, Rank(rank, ranks).answer)
     distributed.destroy_process_group()
 
 

@@ -1,7 +1,5 @@
 #include "driver.h"
 
-#include <cstdlib>
-#include <filesystem>
 #include <fstream>
 
 #include "hocket/base/units.h"
@@ -12,32 +10,6 @@ namespace {
 
 // Of what is free, so that the page cache and the contestants' own buffers have room.
 constexpr double usable_share_of_memory = 0.7;
-
-// A folder of ours alone, gone with this object.
-class TemporaryFolder {
- public:
-  static Result<TemporaryFolder> make() {
-    std::string pattern = (std::filesystem::temp_directory_path() / "hocket-bench-XXXXXX").string();
-    if (mkdtemp(pattern.data()) == nullptr) return fail(ErrorKind::system, "can't make a folder {}", pattern);
-    TemporaryFolder folder;
-    folder.path_ = pattern;
-    return folder;
-  }
-  TemporaryFolder(TemporaryFolder&& other) noexcept : path_(std::exchange(other.path_, {})) {}
-  TemporaryFolder& operator=(TemporaryFolder&& other) noexcept {
-    std::swap(path_, other.path_);
-    return *this;
-  }
-  ~TemporaryFolder() {
-    std::error_code ignored;
-    if (!path_.empty()) std::filesystem::remove_all(path_, ignored);
-  }
-  const std::string& path() const { return path_; }
-
- private:
-  TemporaryFolder() = default;
-  std::string path_;
-};
 
 std::int64_t available_memory() {
   std::ifstream file("/proc/meminfo");
@@ -71,10 +43,9 @@ std::vector<Point> points_of(const Setting& setting, const Plan& plan) {
   return points;
 }
 
-std::shared_ptr<Contestant> Driver::start_one(const Recipe& recipe, const Setting& setting, const std::string& folder) {
-  const std::string own = folder + "/" + recipe.name;
-  std::filesystem::create_directory(own);
-  auto started = Contestant::start(recipe, setting, own);
+std::shared_ptr<Contestant> Driver::start_one(const Recipe& recipe, const Setting& setting,
+                                              const ContestantsFolder& folder) {
+  auto started = Contestant::start(recipe, setting, folder.folder_of(recipe.name));
   if (!started) {
     note_(fmt::format("{} ({}) is left out: {}", recipe.title, setting.name, started.error().to_string()));
     return nullptr;
@@ -82,7 +53,7 @@ std::shared_ptr<Contestant> Driver::start_one(const Recipe& recipe, const Settin
   return std::move(*started);
 }
 
-Result<std::vector<Entrant>> Driver::start_all(const Setting& setting, const std::string& folder) {
+Result<std::vector<Entrant>> Driver::start_all(const Setting& setting, const ContestantsFolder& folder) {
   std::vector<Entrant> entrants;
   for (const Recipe& recipe : plan_.contestants) {
     const std::shared_ptr<Contestant> contestant = start_one(recipe, setting, folder);
@@ -119,13 +90,13 @@ void Driver::note_failures(const Point& point, const std::vector<Entrant>& entra
 }
 
 Result<std::vector<Point>> Driver::run(const Setting& setting) {
-  HOCKET_TRY(const TemporaryFolder folder, TemporaryFolder::make());
-  HOCKET_TRY(std::vector<Entrant> entrants, start_all(setting, folder.path()));
+  HOCKET_TRY(const ContestantsFolder folder, ContestantsFolder::make());
+  HOCKET_TRY(std::vector<Entrant> entrants, start_all(setting, folder));
   std::vector<Point> measured;
   for (const Point& point : points_of(setting, plan_)) {
     std::vector<Entrant> here = entrants;
     if (has_floor(point, setting, plan_.targets)) {
-      if (auto floor = start_one(plan_.floor, setting, folder.path()))
+      if (auto floor = start_one(plan_.floor, setting, folder))
         here.push_back({plan_.floor.title, Side::floor, BufferKind::symmetric_memory, std::move(floor)});
     }
     if (fits_in_memory(point, here.size())) {

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "contestants_folder.h"
 #include "measure_point.h"
 #include "targets.h"
 
@@ -33,8 +34,8 @@ class Driver {
   Result<std::vector<Point>> run(const Setting& setting);
 
  private:
-  Result<std::vector<Entrant>> start_all(const Setting& setting, const std::string& folder);
-  std::shared_ptr<Contestant> start_one(const Recipe& recipe, const Setting& setting, const std::string& folder);
+  Result<std::vector<Entrant>> start_all(const Setting& setting, const ContestantsFolder& folder);
+  std::shared_ptr<Contestant> start_one(const Recipe& recipe, const Setting& setting, const ContestantsFolder& folder);
   bool fits_in_memory(const Point& point, std::size_t contestants);
   void note_failures(const Point& point, const std::vector<Entrant>& entrants);
 

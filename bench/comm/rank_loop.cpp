@@ -27,23 +27,6 @@ Answer answer_to(RankWork& work, const Task& task) {
   return {unable ? Answer::Kind::unable : Answer::Kind::failed, {}, answer.error().to_string()};
 }
 
-Status serve_until_quit(Engine& engine, const std::string& control) {
-  HOCKET_TRY(LineSocket driver, LineSocket::connect(control));
-  HOCKET_CHECK(driver.send(to_line(Answer{Answer::Kind::ready, {}, std::to_string(engine.rank())})));
-  RankWork work(engine);
-  stop_watchdog();
-  for (;;) {
-    const Result<std::string> line = driver.receive();
-    if (!line) return {};  // the driver is gone
-    HOCKET_TRY(const Task task, task_from_line(*line));
-    if (task.kind == Task::Kind::quit) return {};
-    start_watchdog();
-    const Answer answer = answer_to(work, task);
-    stop_watchdog();
-    HOCKET_CHECK(driver.send(to_line(answer)));
-  }
-}
-
 }  // namespace
 
 Status bind_to_cores(const std::string& affinity, std::int32_t rank) {
@@ -66,8 +49,26 @@ Status bind_to_cores(const std::string& affinity, std::int32_t rank) {
   return {};
 }
 
+Status serve_lines(const std::string& control, std::int32_t rank, const AnswerTo& answer_to) {
+  HOCKET_TRY(LineSocket driver, LineSocket::connect(control));
+  HOCKET_CHECK(driver.send(to_line(Answer{Answer::Kind::ready, {}, std::to_string(rank)})));
+  stop_watchdog();
+  for (;;) {
+    const Result<std::string> line = driver.receive();
+    if (!line || *line == "quit") return {};  // or the driver is gone
+    start_watchdog();
+    HOCKET_TRY(const Answer answer, answer_to(*line));
+    stop_watchdog();
+    HOCKET_CHECK(driver.send(to_line(answer)));
+  }
+}
+
 int serve(Engine& engine, const std::string& control) {
-  const Status status = serve_until_quit(engine, control);
+  RankWork work(engine);
+  const Status status = serve_lines(control, engine.rank(), [&](const std::string& line) -> Result<Answer> {
+    HOCKET_TRY(const Task task, task_from_line(line));
+    return answer_to(work, task);
+  });
   if (status) return 0;
   fmt::print(stderr, "rank {}: {}\n", engine.rank(), status.error().to_string());
   return 1;

@@ -6,25 +6,18 @@ and has the models of models.cpp.
 """
 
 import math
-import os
-import signal
-import socket
+import pathlib
 import sys
 import time
 import warnings
 
-WATCHDOG_SECONDS = 180
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
+import rank_loop  # noqa: E402
+
 LEARNING_RATE = 0.01  # as ways.cpp
 
-
-def bind_to_cores(affinity, rank):
-    cores = sorted(os.sched_getaffinity(0))
-    if affinity == "each":
-        os.sched_setaffinity(0, {cores[rank]})
-
-
 rank, ranks = int(sys.argv[3]), int(sys.argv[4])
-bind_to_cores(sys.argv[2], rank)  # before torch starts its threads, which inherit it
+rank_loop.bind_to_cores(sys.argv[2], rank)
 warnings.filterwarnings("ignore")
 
 import torch  # noqa: E402
@@ -225,31 +218,19 @@ def answer_to(words, ways):
     return numbers(ways[name].run(int(words[2])))
 
 
-def serve(control):
-    lines = control.makefile("rw")
-    print(f"ready {rank}", file=lines, flush=True)
-    ways = {}
-    for line in lines:
-        words = line.split()
-        if words[0] == "quit":
-            return
-        signal.alarm(WATCHDOG_SECONDS)
-        try:
-            answer = answer_to(words, ways)
-        except Exception as problem:  # noqa: BLE001  whatever it is, the driver says it
-            answer = f"failed {type(problem).__name__}: {problem}".splitlines()[0]
-        signal.alarm(0)
-        print(answer, file=lines, flush=True)
+def answer_or_failure(words, ways):
+    try:
+        return answer_to(words, ways)
+    except Exception as problem:  # noqa: BLE001  whatever it is, the driver says it
+        return f"failed {type(problem).__name__}: {problem}".splitlines()[0]
 
 
 def main():
-    signal.alarm(WATCHDOG_SECONDS)
+    rank_loop.start_watchdog()
     torch.set_num_threads(1)
     distributed.init_process_group("gloo", rank=rank, world_size=ranks)
-    control = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-    control.connect(sys.argv[1])
-    signal.alarm(0)
-    serve(control)
+    ways = {}
+    rank_loop.serve(sys.argv[1], rank, lambda words: answer_or_failure(words, ways))
     distributed.destroy_process_group()
 
 

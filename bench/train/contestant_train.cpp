@@ -13,7 +13,6 @@
 #include <map>
 #include <sstream>
 
-#include "comm/line_socket.h"
 #include "comm/rank_loop.h"
 #include "hocket/comm/launch_info.h"
 #include "ways.h"
@@ -22,7 +21,6 @@ namespace hocket::train_bench {
 namespace {
 
 using comm_bench::Answer;
-using comm_bench::LineSocket;
 using Clock = std::chrono::steady_clock;
 
 class Rank {
@@ -95,19 +93,9 @@ Status be_rank(const std::string& control, const std::string& affinity) {
   HOCKET_TRY(const LaunchInfo started, launch_info());
   HOCKET_CHECK(comm_bench::bind_to_cores(affinity, started.rank));  // before threads are started, which inherit it
   at::set_num_threads(1);
-  HOCKET_TRY(World world, World::join());
-  HOCKET_TRY(LineSocket driver, LineSocket::connect(control));
-  HOCKET_CHECK(driver.send(to_line(Answer{Answer::Kind::ready, {}, std::to_string(world.rank())})));
-  Rank rank(std::move(world));
-  comm_bench::stop_watchdog();
-  for (;;) {
-    const Result<std::string> line = driver.receive();
-    if (!line || line->starts_with("quit")) return {};
-    comm_bench::start_watchdog();
-    const Answer answer = rank.answer_to(*line);
-    comm_bench::stop_watchdog();
-    HOCKET_CHECK(driver.send(to_line(answer)));
-  }
+  HOCKET_TRY(const World world, World::join());
+  Rank rank(world);
+  return comm_bench::serve_lines(control, world.rank(), [&](const std::string& line) { return rank.answer_to(line); });
 }
 
 }  // namespace
