@@ -38,10 +38,6 @@ void append(std::vector<std::string>& command, const std::vector<std::string>& p
   command.insert(command.end(), program.begin(), program.end());
 }
 
-std::string entering(const std::string& name) {
-  return "ip netns exec " + name + " unshare --uts sh -c 'hostname " + name + "; exec \"$@\"' enter";
-}
-
 void clean_up(const std::string (&names)[2], const std::string& folder) {
   for (const std::string& name : names) {
     const std::string command = "for pid in $(ip netns pids " + name +
@@ -236,9 +232,8 @@ std::vector<std::string> TwoHosts::on(int host, const std::vector<std::string>& 
 
 RunOutcome TwoHosts::run(const std::vector<std::string>& command, std::chrono::seconds timeout) const {
   std::string line = "export LD_LIBRARY_PATH=" + quoted(library_folder_) +
-                     "${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}; exec timeout -k 2 " + std::to_string(timeout.count()) +
-                     " " + entering(names_[0]);
-  for (const std::string& word : command) line += " " + quoted(word);
+                     "${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}; exec timeout -k 2 " + std::to_string(timeout.count());
+  for (const std::string& word : on(0, command)) line += " " + quoted(word);
   RunOutcome outcome;
   FILE* const pipe = popen(("{ " + line + "; } 2>&1 </dev/null").c_str(), "r");
   if (pipe == nullptr) return outcome;
