@@ -2,6 +2,7 @@
 
 #include <bit>
 #include <map>
+#include <set>
 
 #include "fuse/ddp_filter.h"
 
@@ -21,8 +22,7 @@ Status check_average(const Graph& graph, const fuse::GradientAverage& average) {
   return {};
 }
 
-Result<Graph> folded(const Graph& graph, const std::map<NodeId, NodeId>& gradient_of,
-                     const std::map<NodeId, bool>& goes) {
+Result<Graph> folded(const Graph& graph, const std::map<NodeId, NodeId>& gradient_of, const std::set<NodeId>& goes) {
   GraphRewriter rewriter(graph);
   for (std::size_t i = 0; i < graph.size(); ++i) {
     const NodeId id(i);
@@ -49,7 +49,7 @@ Result<Graph> folded(const Graph& graph, const std::map<NodeId, NodeId>& gradien
 Result<RewriteResult> fold_averages(const Graph& graph, const FoldAveragesOptions&) {
   const Users users(graph);
   std::map<NodeId, NodeId> gradient_of;  // by collective
-  std::map<NodeId, bool> goes;
+  std::set<NodeId> goes;
   RewriteResult result;
   for (std::size_t i = 0; i < graph.size(); ++i) {
     const NodeId id(i);
@@ -62,7 +62,7 @@ Result<RewriteResult> fold_averages(const Graph& graph, const FoldAveragesOption
       continue;
     }
     gradient_of[id] = graph.args(average->anchor())[0].as_node();
-    goes[average->anchor()] = true;
+    goes.insert(average->anchor());
   }
   result.report =
       fmt::format("{} division{} done by the all_reduce", gradient_of.size(), gradient_of.size() == 1 ? "" : "s");

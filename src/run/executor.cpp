@@ -44,8 +44,8 @@ struct Executor::State {
   std::optional<ProgramGroups> groups;
   std::optional<ProgramMemory> memory;
   std::vector<BufferId> brought;  // by the caller; those that are not empty
-  std::vector<std::size_t>
-      first_use;  // of each buffer: the number of the instruction; as many as there are, if none uses it
+  // Of each buffer: the number of the first instruction that uses it; as many as there are, if none does.
+  std::vector<std::size_t> first_use;
   struct Arrival {
     std::size_t before;  // this instruction
     const std::function<Status()>* wait;

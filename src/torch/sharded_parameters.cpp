@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <unordered_set>
 
 #include "hocket/comm/world.h"
 #include "hocket/torch/data_parallel.h"
@@ -37,45 +38,60 @@ std::int64_t bytes_of_part(const ShardLayout& layout, const at::Tensor& like) {
   return (bytes + alignment - 1) / alignment * alignment;
 }
 
+// The parameters of a module, each once: tied ones have the first of their names.
+struct NamedParameters {
+  explicit NamedParameters(const torch::nn::Module& module) {
+    for (const auto& named : module.named_parameters()) {
+      const at::Tensor& parameter = named.value();
+      if (!parameter.is_cpu()) fail_call(who, "{} is on {}, expected cpu", named.key(), parameter.device().str());
+      if (names.emplace(parameter.unsafeGetTensorImpl(), named.key()).second) all.push_back(parameter);
+    }
+  }
+
+  Tensors all;
+  std::unordered_map<const c10::TensorImpl*, std::string> names;
+};
+
+// First those that belong to no unit, then those of each unit that has any; a parameter of several units is the first one's.
+std::vector<Tensors> parameters_by_unit(const NamedParameters& named,
+                                        const std::vector<std::shared_ptr<torch::nn::Module>>& units) {
+  std::vector<Tensors> by_unit(1);
+  std::unordered_set<const c10::TensorImpl*> taken;
+  for (const auto& unit : units) {
+    by_unit.emplace_back();
+    for (const at::Tensor& parameter : unit->parameters()) {
+      if (!named.names.contains(parameter.unsafeGetTensorImpl())) {
+        fail_call(who, "a unit is the module {}, which is not part of the module that is sharded", unit->name());
+      }
+      if (taken.insert(parameter.unsafeGetTensorImpl()).second) by_unit.back().push_back(parameter);
+    }
+    if (by_unit.back().empty()) by_unit.pop_back();
+  }
+  for (const at::Tensor& parameter : named.all) {
+    if (!taken.contains(parameter.unsafeGetTensorImpl())) by_unit[0].push_back(parameter);
+  }
+  return by_unit;
+}
+
 }  // namespace
 
 ShardedParameters::State::State(torch::nn::Module& module, const ShardOptions& its_options) : options(its_options) {
   group = value_or_throw(who, value_or_throw(who, World::current()).group(options.group));
   for (const auto& buffer : module.named_buffers()) buffers.emplace_back(buffer.key(), buffer.value());
-  std::unordered_map<const c10::TensorImpl*, std::string> names;  // tied parameters have the first of their names
-  Tensors all;
-  for (const auto& named : module.named_parameters()) {
-    const at::Tensor& parameter = named.value();
-    if (!parameter.is_cpu()) fail_call(who, "{} is on {}, expected cpu", named.key(), parameter.device().str());
-    if (names.emplace(parameter.unsafeGetTensorImpl(), named.key()).second) all.push_back(parameter);
-  }
+  const NamedParameters named(module);
   for (const auto& of : {std::optional(options.group), options.replicas}) {
     if (!of) continue;
-    broadcast_tensors(all, *of);
+    broadcast_tensors(named.all, *of);
     broadcast_tensors(module.buffers(), *of);
   }
   if (options.units.empty()) find_layers(module, options.units);
-  std::vector<Tensors> by_unit(1);
-  std::unordered_map<const c10::TensorImpl*, bool> taken;
-  for (const auto& layer : options.units) {
-    by_unit.emplace_back();
-    for (const at::Tensor& parameter : layer->parameters()) {
-      if (!names.contains(parameter.unsafeGetTensorImpl())) {
-        fail_call(who, "a unit is the module {}, which is not part of the module that is sharded", layer->name());
-      }
-      if (taken.emplace(parameter.unsafeGetTensorImpl(), true).second) by_unit.back().push_back(parameter);
-    }
-    if (by_unit.back().empty()) by_unit.pop_back();
-  }
-  for (const at::Tensor& parameter : all) {
-    if (!taken.contains(parameter.unsafeGetTensorImpl())) by_unit[0].push_back(parameter);
-  }
+  const std::vector<Tensors> by_unit = parameters_by_unit(named, options.units);
   options.units.clear();  // they hold the model
   for (const Tensors& of_unit : by_unit) {
     units.emplace_back();
     cut(units.back(), of_unit);
     for (const std::size_t i : units.back().parameters) {
-      parameters[i].name = names.at(parameters[i].part.unsafeGetTensorImpl());
+      parameters[i].name = named.names.at(parameters[i].part.unsafeGetTensorImpl());
     }
     if (units.size() > 1) order.push_back(units.size() - 1);
   }

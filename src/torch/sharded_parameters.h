@@ -77,8 +77,8 @@ struct ShardedParameters::State final : ArgumentReplacer, SavedTensorKeeper, std
   GroupHandle group;
   std::vector<ShardedParameter> parameters;
   std::vector<NamedTensor> buffers;
-  std::vector<ShardUnit>
-      units;  // the first has what belongs to no other, and stays whole from the forward to the backward
+  // The first has what belongs to no other, and stays whole from the forward to the backward.
+  std::vector<ShardUnit> units;
   std::vector<ShardUnit> alone;  // one for each parameter
   std::vector<Place> places;     // of the parameters in `units`
   std::unordered_map<const c10::TensorImpl*, std::size_t> number_of;
