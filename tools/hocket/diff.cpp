@@ -6,9 +6,8 @@
 #include "before_and_after.h"
 #include "command.h"
 #include "cost_options.h"
-#include "hocket/ir/file.h"
-#include "hocket/ir/verify.h"
 #include "hocket/report/report.h"
+#include "read_verified.h"
 
 namespace hocket::tool {
 
@@ -30,9 +29,7 @@ struct DiffSide {
 };
 
 Result<DiffSide> read_side(const std::string& file, const std::string& title, const CostModel& cost) {
-  HOCKET_TRY(const Subject subject, read_graph_or_program(file));
-  const auto problems = std::visit([](const auto& form) { return verify(form); }, subject);
-  if (!problems.empty()) return fail(to_error(problems, file));
+  HOCKET_TRY(const Subject subject, read_verified(file));
   DiffSide side;
   HOCKET_TRY(side.measures, measure(subject, cost));
   const std::string source = fmt::format("estimated for {}", cost.options().machine.name);

@@ -4,11 +4,10 @@
 #include "command.h"
 #include "cost_options.h"
 #include "hocket/base/progress.h"
-#include "hocket/ir/file.h"
-#include "hocket/ir/verify.h"
 #include "hocket/report/chakra.h"
 #include "hocket/schedule/collective_order.h"
 #include "hocket/sim/scale.h"
+#include "read_verified.h"
 #include "sim_case.h"
 #include "what_if.h"
 
@@ -240,9 +239,7 @@ Result<std::vector<SimCase>> all_cases(const SimFlags& flags) {
   if (is_chakra(flags.files.front())) return replay(flags, cost, options);
   std::vector<Subject> subjects;
   for (const std::string& file : flags.files) {
-    HOCKET_TRY(Subject subject, read_graph_or_program(file));
-    const auto problems = std::visit([](const auto& form) { return verify(form); }, subject);
-    if (!problems.empty()) return fail(to_error(problems, file));
+    HOCKET_TRY(Subject subject, read_verified(file));
     subjects.push_back(std::move(subject));
   }
   if (subjects.size() > 1) return run_each(flags, subjects, cost, options);
