@@ -25,7 +25,8 @@
 
 namespace hocket {
 
-// Graph passes, then lower, then passes over programs, then plan.
+// Graph passes, then lower, then passes over programs, then plan. Without passes of the user's own, compile() tries these with several
+// sizes of buckets, and `overlap` in their place, and keeps what takes the least time by the cost model.
 std::vector<PassCall> default_step_passes();
 
 struct StepOptions {
