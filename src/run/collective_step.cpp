@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <array>
 
+#include "ir/node_facts.h"
+
 namespace hocket {
 
 namespace {
@@ -65,6 +67,10 @@ Result<CollectiveStep> CollectiveStep::create(const Program& program, StepId ste
   collective.options_.timeout = timeout;
   collective.options_.blocking = program.op_spec(step)->effects.comm->blocking;
   collective.kind_ = program.collective(step)->kind;
+  if (collective.kind_ == CollectiveKind::p2p) {
+    HOCKET_CHECK(collective.take_messages(program, step));
+    return collective;
+  }
   HOCKET_CHECK(collective.take_tensors(program, step));
   HOCKET_CHECK(collective.take_arguments(program, step));
   collective.transfers_.resize(collective.parts_.size());
@@ -107,6 +113,34 @@ Status CollectiveStep::take_tensors(const Program& program, StepId step) {
   return {};
 }
 
+// isend and irecv (tensor, peer, tag, group); batch_p2p_ops (operations, peers, tags, tensors, group).
+Status CollectiveStep::take_messages(const Program& program, StepId step) {
+  const bool is_batch = program.op_name(step) == "_c10d_functional.batch_p2p_ops.default";
+  const auto args = program.args(step);
+  const std::vector<OperandId> tensors = operands_in(program, args[is_batch ? 3 : 0]);
+  const auto of = [&](std::size_t arg, std::size_t message) {
+    return is_batch ? program.pool().elements(args[arg])[message] : args[arg];
+  };
+  for (std::size_t i = 0; i < tensors.size(); ++i) {
+    const TypeView type = program.type(tensors[i]);
+    if (type.dtype != program.type(tensors[0]).dtype || !is_contiguous(type)) {
+      return fail(ErrorKind::usage, "message {} of {}, expected contiguous tensors of one dtype", i, tensors.size());
+    }
+    dtype_ = type.dtype;
+    const std::string_view operation = is_batch ? program.pool().text(of(0, i)) : program.op_name(step);
+    Part part;
+    Message message;
+    HOCKET_TRY(part.input, tensor_of(program, tensors[i]));
+    HOCKET_TRY(message.count, elements_of(program, tensors[i]));
+    if (operation.find("irecv") != std::string_view::npos) message.direction = Message::Direction::receive;
+    message.peer = static_cast<std::int32_t>(of(1, i).as_integer());
+    message.tag = static_cast<std::int32_t>(of(2, i).as_integer());
+    parts_.push_back(part);
+    messages_.push_back(message);
+  }
+  return {};
+}
+
 Status CollectiveStep::take_arguments(const Program& program, StepId step) {
   const auto args = program.args(step);
   const int reduce_arg = program.op_spec(step)->effects.comm->reduce_arg;
@@ -127,6 +161,10 @@ Status CollectiveStep::take_arguments(const Program& program, StepId step) {
 }
 
 Work CollectiveStep::start(const ProgramMemory& memory) {
+  if (kind_ == CollectiveKind::p2p) {
+    for (std::size_t i = 0; i < parts_.size(); ++i) messages_[i].data = parts_[i].input.in(memory);
+    return group_.batch(messages_, dtype_, options_);
+  }
   for (std::size_t i = 0; i < parts_.size(); ++i) {
     transfers_[i] = {parts_[i].input.in(memory), parts_[i].output.in(memory), parts_[i].count};
   }
@@ -150,7 +188,7 @@ Work CollectiveStep::start(const ProgramMemory& memory) {
       return group_.broadcast(one.input, one.output, one.count, dtype_, source_, options_);
     case CollectiveKind::p2p: break;
   }
-  return Work::failed({ErrorKind::internal, "messages are no collective", ""});
+  return Work::failed({ErrorKind::internal, "a collective of no kind", ""});
 }
 
 }  // namespace hocket

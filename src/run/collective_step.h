@@ -34,6 +34,7 @@ class CollectiveStep {
 
   explicit CollectiveStep(const Communicator& group) : group_(group) {}
   Status take_tensors(const Program& program, StepId step);
+  Status take_messages(const Program& program, StepId step);
   Status take_arguments(const Program& program, StepId step);
   static Result<Tensor> tensor_of(const Program& program, OperandId operand);
 
@@ -46,6 +47,7 @@ class CollectiveStep {
   std::vector<std::int64_t> input_splits_, output_splits_;  // elements; empty: equal parts
   std::vector<Part> parts_;
   std::vector<Transfer> transfers_;  // made anew at each start, without an allocation
+  std::vector<Message> messages_;    // instead of transfers, where it sends and receives
 };
 
 }  // namespace hocket

@@ -9,6 +9,7 @@
 #include <optional>
 
 #include "hocket/torch/collectives.h"
+#include "hocket/torch/point_to_point.h"
 #include "support/torch_ranks.h"
 
 namespace hocket {
@@ -103,6 +104,40 @@ TEST(CompiledStep, takes_inputs_that_are_on_their_way) {
       EXPECT_EQ(other->at(0).size(0), 10);
     }
     EXPECT_EQ(step->compilations(), 2U);
+  });
+}
+
+TEST(CompiledStep, sends_and_receives_messages) {
+  on_ranks(2, [](int rank) {
+    using Direction = PeerTransfer::Direction;
+    const auto swap_twice = [&](const Tensors& in) {
+      const at::Tensor mine = in[0] * 2;
+      const AsyncTensor sent = isend(mine, 1 - rank, "world", 5);
+      const at::Tensor theirs = irecv(at::empty_like(mine), 1 - rank, "world", 5);
+      sent.wait();
+      const AsyncTensors batch = batch_p2p_ops(
+          {{Direction::send, theirs, 1 - rank, 1}, {Direction::receive, at::empty_like(theirs), 1 - rank, 1}});
+      return Tensors{theirs + 1, batch[1].wait() * 3};
+    };
+    auto step = compile(swap_twice, {at::ones({1000})});
+    ASSERT_TRUE(step) << step.error().to_string();
+    for (int i = 0; i < 20; ++i) {
+      const auto results = step->run({at::full({1000}, 10.0 * i + rank)});
+      ASSERT_TRUE(results) << results.error().to_string();
+      EXPECT_TRUE(at::equal(results->at(0), at::full({1000}, 2 * (10.0 * i + 1 - rank) + 1))) << i;
+      EXPECT_TRUE(at::equal(results->at(1), at::full({1000}, 6 * (10.0 * i + rank)))) << i;
+    }
+  });
+}
+
+TEST(CompiledStep, shards_along_another_dim) {
+  on_ranks(2, [](int rank) {
+    const auto function = [](const Tensors& in) { return Tensors{shard_dim_alltoall(in[0] * 2, 0, 1) + 1}; };
+    const at::Tensor x = (at::arange(24, at::kFloat) + 100 * rank).view({2, 4, 3});
+    auto step = compile(function, {x});
+    ASSERT_TRUE(step) << step.error().to_string();
+    EXPECT_TRUE(at::equal((*step)({x})[0], function({x})[0]));
+    EXPECT_EQ((*step)({x})[0].sizes(), at::IntArrayRef({4, 2, 3}));
   });
 }
 

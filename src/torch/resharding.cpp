@@ -8,6 +8,7 @@
 #include "torch/differentiable.h"
 #include "torch/dispatch.h"
 #include "torch/record.h"
+#include "torch/recorder.h"
 #include "torch/tensor_collective.h"
 
 namespace hocket {
@@ -31,7 +32,8 @@ std::int64_t wrapped(std::int64_t dim, const at::Tensor& input) {
 
 at::Tensor exchange(const Resharding& to, const at::Tensor& input) {
   const at::NoGradGuard no_gradients;
-  if (current_recorder() != nullptr) {
+  // A capture on meta is looked at, one with real tensors may be run: the executor has all_to_all_single.
+  if (current_recorder() != nullptr && current_recorder()->on_meta()) {
     return record_call("_dtensor::shard_dim_alltoall", {input, to.gather_dim, to.shard_dim, to.group.name})[0];
   }
   const TensorCollective collective{.kind = TensorCollective::Kind::all_to_all, .group = to.group};

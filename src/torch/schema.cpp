@@ -35,8 +35,9 @@ constexpr std::string_view uninitialised_results[] = {
 };
 
 constexpr std::string_view overwriting[] = {
-    "aten::copy_",        "aten::fill_",   "aten::zero_",   "aten::bernoulli_", "aten::uniform_",    "aten::normal_",
-    "aten::exponential_", "aten::random_", "aten::cauchy_", "aten::geometric_", "aten::log_normal_",
+    "aten::copy_",    "aten::fill_",      "aten::zero_",        "aten::bernoulli_",
+    "aten::uniform_", "aten::normal_",    "aten::exponential_", "aten::random_",
+    "aten::cauchy_",  "aten::geometric_", "aten::log_normal_",  "_c10d_functional::irecv",
 };
 
 template <class Names>
