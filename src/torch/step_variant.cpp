@@ -6,8 +6,10 @@
 #include <algorithm>
 #include <map>
 
-#include "hocket/base/median.h"
+#include "hocket/run/all_ranks.h"
 #include "hocket/run/measure_collectives.h"
+#include "hocket/run/step_times.h"
+#include "torch/repeatable_capture.h"
 #include "torch/step_compiler.h"
 
 namespace hocket {
@@ -22,13 +24,7 @@ Result<Capture> capture_step(const StepFunction& step, const std::vector<at::Ten
   how.world_size = world.size();
   how.rank = world.rank();
   const WorldScope scope(world);
-  return capture(step, inputs, how);
-}
-
-// What the profile is of: collectives are measured apart.
-bool is_compute(const Program& program, StepId step) {
-  const OpSpec* const spec = program.op_spec(step);
-  return spec == nullptr || !(spec->effects.comm || spec->effects.waits);
+  return capture_repeatable(step, inputs, how);
 }
 
 // With the same strides: what is expanded is copied once.
@@ -51,7 +47,7 @@ Result<std::unique_ptr<StepVariant>> StepVariant::create(const StepFunction& ste
     HOCKET_TRY(cost.machine, find_machine("cpu"));
   }
   const StepCompiler compiler(world, options);
-  if (options.measured_runs > 0) HOCKET_CHECK(measure(cost, compiler, types, captured, inputs, world, options));
+  if (options.measured_runs > 0) HOCKET_CHECK(measure(cost, compiler, {types, captured, inputs, world, options}));
   HOCKET_TRY(Compiled compiled, compiler.compile(captured.graph, cost));
   std::unique_ptr<StepVariant> variant(
       new StepVariant(std::move(types), std::move(captured), std::move(compiled), cost));
@@ -59,47 +55,48 @@ Result<std::unique_ptr<StepVariant>> StepVariant::create(const StepFunction& ste
   return variant;
 }
 
-// What the step's kernels and collectives take here, into the cost model.
-Status StepVariant::measure(CostOptions& cost, const StepCompiler& compiler, const InputTypes& types,
-                            const Capture& captured, const std::vector<at::Tensor>& inputs, const World& world,
-                            const StepOptions& options) {
-  HOCKET_TRY(Compiled compiled, compiler.compile_once(captured.graph, cost));
-  StepVariant variant(types, captured, std::move(compiled), cost);
-  HOCKET_CHECK(variant.prepare(world, {options.timeout, true}));
-  HOCKET_TRY(const auto collectives,
-             measure_collectives(variant.executor().program(), world, {.timeout = options.timeout}));
+// What the step's kernels and collectives take here, into the cost model. First of the program that the estimates lead to, then of the
+// one that this leads to: what runs beside what changes what it takes.
+Status StepVariant::measure(CostOptions& cost, const StepCompiler& compiler, const Making& making) {
+  HOCKET_TRY(Compiled first, compiler.compile_once(making.captured.graph, cost));
+  const Program estimated = *first.program();
+  HOCKET_TRY(const auto collectives, measure_collectives(estimated, making.world, {.timeout = making.options.timeout}));
   if (collectives) cost.machine.collectives = *collectives;
-  HOCKET_TRY(cost.profile, variant.profile(options.measured_runs, inputs, options.parameters));
+  HOCKET_TRY(cost.profile, profile_of(std::move(first), cost, making));
+  HOCKET_TRY(Compiled second, compiler.compile(making.captured.graph, cost));
+  if (*second.program() == estimated) return {};
+  HOCKET_TRY(cost.profile, profile_of(std::move(second), cost, making));
   return {};
 }
 
-Result<Profile> StepVariant::profile(int runs, const std::vector<at::Tensor>& inputs,
-                                     const std::vector<NamedTensor>& parameters) {
+// All ranks come to the same.
+Result<Profile> StepVariant::profile_of(Compiled compiled, const CostOptions& cost, const Making& making) {
+  StepVariant variant(making.types, making.captured, std::move(compiled), cost);
+  HOCKET_CHECK(variant.prepare(making.world, {making.options.timeout, true}));
+  StepTimes times(variant.executor().program());
+  HOCKET_CHECK(variant.run_for(times, making));
+  HOCKET_TRY(const Communicator everybody, making.world.communicator());
+  AllRanks all(everybody);
+  return times.profile(all, cost.profile);
+}
+
+Status StepVariant::run_for(StepTimes& times, const Making& making) {
   std::vector<std::pair<at::Tensor, at::Tensor>> written;
-  const std::vector<at::Tensor> all = all_tensors(inputs, parameters);
+  const std::vector<at::Tensor> all = all_tensors(making.inputs, making.options.parameters);
   for (std::size_t i = 0; i < all.size(); ++i) {
     if (brought_[i].written) written.emplace_back(all[i].detach(), all[i].detach().clone());
   }
   at::Generator random = at::detail::getDefaultCPUGenerator();
   const at::Tensor random_state = random.get_state();
-  const Program& program = executor_->program();
-  std::map<std::string, std::vector<Nanoseconds>> times;
   Status status;
-  for (int i = 0; i <= runs && status; ++i) {  // the first one finds cold memory
-    const auto results = run(inputs, parameters);
+  for (int i = 0; i <= making.options.measured_runs && status; ++i) {  // the first one finds cold memory
+    const auto results = run(making.inputs, making.options.parameters);
     if (!results) status = fail(results.error());
-    for (std::size_t step = 0; results && i > 0 && step < program.size(); ++step) {
-      if (!is_compute(program, StepId(step))) continue;
-      const StepRecord& record = executor_->last_run().steps[step];
-      times[call_key(program, StepId(step))].push_back(record.end - record.start);
-    }
+    else if (i > 0) times.add(executor_->last_run());
   }
   for (auto& [tensor, before] : written) tensor.copy_(before);
   random.set_state(random_state);
-  HOCKET_CHECK(status);
-  Profile profile;
-  for (auto& [call, samples] : times) HOCKET_CHECK(profile.set_call(call, upper_median(std::move(samples))));
-  return profile;
+  return status;
 }
 
 Status StepVariant::prepare(const World& world, const ExecutorOptions& options) {

@@ -14,6 +14,7 @@ namespace hocket {
 using Arrival = std::function<Status()>;
 
 class StepCompiler;
+class StepTimes;
 
 class StepVariant {
  public:
@@ -48,11 +49,18 @@ class StepVariant {
         compiled(std::move(its_compiled)),
         cost(std::move(its_cost)) {}
   Status prepare(const World& world, const ExecutorOptions& options);
-  static Status measure(CostOptions& cost, const StepCompiler& compiler, const InputTypes& types,
-                        const Capture& captured, const std::vector<at::Tensor>& inputs, const World& world,
-                        const StepOptions& options);
-  // What its steps took in so many runs; what they wrote is put back.
-  Result<Profile> profile(int runs, const std::vector<at::Tensor>& inputs, const std::vector<NamedTensor>& parameters);
+  // What a step is made from.
+  struct Making {
+    const InputTypes& types;
+    const Capture& captured;
+    const std::vector<at::Tensor>& inputs;
+    const World& world;
+    const StepOptions& options;
+  };
+  static Status measure(CostOptions& cost, const StepCompiler& compiler, const Making& making);
+  static Result<Profile> profile_of(Compiled compiled, const CostOptions& cost, const Making& making);
+  // As often as the options say; what the runs wrote is put back.
+  Status run_for(StepTimes& times, const Making& making);
   std::vector<at::Tensor> all_tensors(const std::vector<at::Tensor>& inputs,
                                       const std::vector<NamedTensor>& parameters) const;
   void find_brought();
