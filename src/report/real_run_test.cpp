@@ -4,11 +4,11 @@
 #include <gtest/gtest.h>
 
 #include <mutex>
-#include <thread>
 
 #include "hocket/ir/text.h"
 #include "hocket/report/report.h"
 #include "hocket/run/executor.h"
+#include "report/sleeping_kernels.h"
 #include "support/world_threads.h"
 
 namespace hocket {
@@ -29,32 +29,6 @@ constexpr const char* text = R"(graph @g(%x: f32[4]) {
   return %y
 })";
 constexpr double slow = 4;
-
-class SleepingKernels final : public KernelProvider {
- public:
-  explicit SleepingKernels(double factor) : factor_(factor) {}
-  void begin(const Program& program) override { program_ = &program; }
-  void bind(BufferId, std::byte*) override {}
-  Result<std::unique_ptr<StepKernel>> kernel(StepId step) override {
-    const double time = program_->estimate(step).value_or(Nanoseconds()).ms() * factor_;
-    return std::make_unique<Sleep>(std::chrono::duration<double, std::milli>(time));
-  }
-
- private:
-  class Sleep final : public StepKernel {
-   public:
-    explicit Sleep(std::chrono::duration<double, std::milli> time) : time_(time) {}
-    Status run() override {
-      if (time_.count() > 0) std::this_thread::sleep_for(time_);
-      return {};
-    }
-
-   private:
-    std::chrono::duration<double, std::milli> time_;
-  };
-  double factor_;
-  const Program* program_ = nullptr;
-};
 
 const ShownSpan& span_of(const ShownTimeline& line, const std::string& op) {
   const ShownSpan* last = nullptr;

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <queue>
 
+#include "schedule/serial_bound.h"
+
 namespace hocket {
 
 namespace {
@@ -40,11 +42,16 @@ std::int64_t preemptive_end(std::vector<Job> jobs) {
 
 class Paths {
  public:
-  explicit Paths(const StepGraph& steps) : head(steps.size(), 0), tail(steps.size(), 0), steps_(steps) {
+  explicit Paths(const StepGraph& steps)
+      : head(steps.size(), 0), tail(steps.size(), 0), steps_(steps), from_(steps.size(), no_step) {
     const auto order = steps.original_order();
     for (const StepIndex step : order) {
-      for (const StepIndex earlier : steps.before(step))
-        head[step] = std::max(head[step], head[earlier] + (needs_end(earlier, step) ? time(earlier) : 0));
+      for (const StepIndex earlier : steps.before(step)) {
+        const std::int64_t reached = head[earlier] + (needs_end(earlier, step) ? time(earlier) : 0);
+        if (reached <= head[step]) continue;
+        head[step] = reached;
+        from_[step] = earlier;
+      }
     }
     for (std::size_t p = order.size(); p-- > 0;) {
       const StepIndex step = order[p];
@@ -57,6 +64,18 @@ class Paths {
 
   std::int64_t time(StepIndex step) const { return steps_.time(step).picoseconds; }
 
+  // The longest of all, from its first step to its last.
+  std::vector<StepIndex> longest() const {
+    std::vector<StepIndex> path;
+    StepIndex last = no_step;
+    for (StepIndex step = 0; step < steps_.size(); ++step) {
+      if (last == no_step || head[step] + time(step) > head[last] + time(last)) last = step;
+    }
+    for (; last != no_step; last = from_[last]) path.push_back(last);
+    std::reverse(path.begin(), path.end());
+    return path;
+  }
+
   std::vector<std::int64_t> head, tail;  // the longest path to and from each step, without itself
 
  private:
@@ -65,6 +84,7 @@ class Paths {
   }
 
   const StepGraph& steps_;
+  std::vector<StepIndex> from_;  // the step before on the longest path to each
 };
 
 }  // namespace
@@ -74,6 +94,7 @@ std::string to_string(const StepBound& bound) {
     case BoundKind::compute: return "all compute";
     case BoundKind::lane: return fmt::format("lane @{}", bound.lane);
     case BoundKind::critical_path: return "critical path";
+    case BoundKind::serial: return "collectives that follow from each other, and too little to compute beside them";
     case BoundKind::compute_with_ends: return "compute with what must come before and after it";
     case BoundKind::lane_with_ends: return fmt::format("lane @{} with what must come before and after it", bound.lane);
   }
@@ -105,6 +126,7 @@ StepBound step_bound(const StepGraph& steps) {
     consider(busy, lane == steps.lanes() ? BoundKind::compute : BoundKind::lane, name(lane));
   }
   consider(longest, BoundKind::critical_path);
+  consider(serial_bound(steps, paths.longest()), BoundKind::serial);
   for (std::size_t lane = lanes.size(); lane-- > 0;) {
     consider(preemptive_end(std::move(lanes[lane])),
              lane == steps.lanes() ? BoundKind::compute_with_ends : BoundKind::lane_with_ends, name(lane));

@@ -33,7 +33,7 @@ StepGraphBuilder::StepGraphBuilder(std::size_t steps, const StepGraphOptions& op
 
 StepIndex StepGraphBuilder::add(StepKind kind, Nanoseconds time, std::string_view name, bool gemm) {
   const auto step = static_cast<StepIndex>(graph_.steps_.size());
-  graph_.steps_.push_back({time, no_step, 0, kind, gemm});
+  graph_.steps_.push_back({time, no_step, 0, kind, gemm, false});
   graph_.names_.push_back(name);
   if (kind != StepKind::fixed && last_barrier_ != no_step) edge(last_barrier_, step);
   return step;
@@ -51,6 +51,7 @@ std::uint32_t StepGraphBuilder::lane(const Group& group) {
 void StepGraphBuilder::on_lane(StepIndex collective, std::uint32_t lane) {
   graph_.steps_[collective].lane = lane;
   if (graph_.steps_[collective].kind == StepKind::collective) graph_.collectives_.push_back(collective);
+  else graph_.steps_[collective].blocks = true;
   if (options_.keep_collective_order && last_on_lane_[lane] != no_step) edge(last_on_lane_[lane], collective);
   last_on_lane_[lane] = collective;
 }

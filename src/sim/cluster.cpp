@@ -29,10 +29,14 @@ class ClusterBuilder {
   void add(const SimProgram& program) {
     cluster_.programs.push_back(&program);
     cluster_.meeting_of.emplace_back();
+    met_.clear();
   }
-  // The meeting point of these ranks, for the rank that was added last.
+  // The meeting point of these ranks, for the rank that was added last. Groups that another number of ranks has made the same, such as
+  // the whole world and one host, stay groups of their own.
   void meet(const std::vector<Rank>& ranks) {
-    const auto [entry, is_new] = known_.try_emplace(ranks, static_cast<std::uint32_t>(cluster_.meetings.size()));
+    const std::uint32_t before = met_[ranks]++;
+    const auto [entry, is_new] =
+        known_.try_emplace({ranks, before}, static_cast<std::uint32_t>(cluster_.meetings.size()));
     if (is_new) {
       MeetingPoint point;
       for (const Rank rank : ranks) point.ranks.push_back(static_cast<std::uint32_t>(rank.value));
@@ -47,7 +51,8 @@ class ClusterBuilder {
  private:
   const Machine& machine_;
   Cluster cluster_;
-  std::map<std::vector<Rank>, std::uint32_t> known_;
+  std::map<std::pair<std::vector<Rank>, std::uint32_t>, std::uint32_t> known_;  // by ranks and how many had them before
+  std::map<std::vector<Rank>, std::uint32_t> met_;                              // of the rank that was added last
 };
 
 std::vector<Rank> sorted(std::vector<Rank> ranks) {

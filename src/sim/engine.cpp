@@ -117,10 +117,14 @@ void Engine::advance(std::uint32_t rank) {
       if (state.waits) return meetings_[meeting].waiting.push_back(rank);
       state.stood += now_ - state.waits_since;
       if (is_shown(rank)) {
-        note(timeline_.issued, step, state.waits_since);
-        note(timeline_.stood, step, now_ - state.waits_since);
-        note(timeline_.begin, step, now_);
-        note(timeline_.end, step, now_);
+        // What blocks is shown as the collective that it is, and stands only until that begins.
+        const auto began = static_cast<double>(timeline_.begin[step.step].picoseconds);
+        note(timeline_.stood, step, (step.blocks ? began : now_) - state.waits_since);
+        if (!step.blocks) {
+          note(timeline_.issued, step, state.waits_since);
+          note(timeline_.begin, step, now_);
+          note(timeline_.end, step, now_);
+        }
       }
       ++state.next;
     } else if (compute(rank)) {
@@ -287,7 +291,7 @@ SimResult Engine::result() const {
     const SimStep& step = program.steps[i];
     if (step.kind == StepKind::compute || step.kind == StepKind::fixed) result.shown.end[step.step] = after;
     after = result.shown.issued[step.step];
-    if (step.kind == StepKind::collective) after -= result.shown.stood[step.step];
+    if (step.kind == StepKind::collective) after -= options_.launch;
   }
   result.exposed = whole(ranks_[shown_].stood + now_ - ranks_[shown_].done);
   result.mean_exposed = whole(sum / static_cast<double>(ranks_.size()));

@@ -65,8 +65,9 @@ Result<SimProgram> sim_program(const Subject& subject, std::vector<Nanoseconds> 
   for (StepIndex step = 0; step < steps.size(); ++step) program.names.emplace_back(steps.name(step));
   std::vector<std::uint32_t> next(program.lanes.size(), 0), sequence(steps.size(), 0);
   for (const StepIndex step : steps.original_order()) {
-    SimStep entry{steps.kind(step), steps.time(step), 0, 0, step};
-    if (entry.kind == StepKind::collective) {
+    SimStep entry{steps.kind(step), steps.time(step), 0, 0, step, steps.blocks(step)};
+    if (entry.kind == StepKind::collective || entry.blocks) {
+      entry.kind = StepKind::collective;
       entry.lane = steps.lane(step);
       entry.sequence = sequence[step] = next[entry.lane]++;
     } else if (entry.kind == StepKind::wait) {
@@ -74,6 +75,7 @@ Result<SimProgram> sim_program(const Subject& subject, std::vector<Nanoseconds> 
       entry.sequence = sequence[steps.awaited(step)];
     }
     program.steps.push_back(entry);
+    if (entry.blocks) program.steps.push_back({StepKind::wait, {}, entry.lane, entry.sequence, step, true});
   }
   return program;
 }

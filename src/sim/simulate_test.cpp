@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "hocket/ir/file.h"
+#include "hocket/ir/text.h"
 #include "hocket/schedule/timeline.h"
 #include "hocket/sim/scale.h"
 #include "support/captures.h"
@@ -222,7 +223,58 @@ TEST(Simulate, of_one_rank_for_all_is_what_all_ranks_do) {
   }
 }
 
+// A collective that blocks queues behind what its group communicates already, and the compute lane waits for it: 10 µs of the sum, then
+// 5 µs; the 3 µs of compute come after that. As computing it would have hidden the sum.
+TEST(Simulate, lets_a_collective_that_blocks_take_its_turn_on_the_lane) {
+  const Graph graph = *parse_graph(R"(graph @g(%x: f32[4,4]) {
+    group @dp = ranks[0,1,2,3]
+    %s = _c10d_functional.all_reduce(%x, "sum", @dp) {est=0.01ms}
+    %t = _dtensor.shard_dim_alltoall(%x, 0, 1, @dp) {est=0.005ms}
+    %y = aten.neg(%t) {est=0.003ms}
+    %w = _c10d_functional.wait_tensor(%s)
+    return %w, %y
+  })",
+                                   "test");
+  const auto program = sim_program(graph, CostModel(CostOptions{.machine = two_levels()}));
+  ASSERT_TRUE(program) << program.error().to_string();
+  const SimResult result = simulated(*program);
+  EXPECT_EQ(result.step_time, us(18));
+  EXPECT_EQ(result.exposed, us(15));
+  const StepIndex blocking = graph.find("t")->value;
+  EXPECT_EQ(result.shown.issued[blocking], us(0));
+  EXPECT_EQ(result.shown.stood[blocking], us(10));
+  EXPECT_EQ(result.shown.begin[blocking], us(10));
+  EXPECT_EQ(result.shown.end[blocking], us(15));
+}
+
 // ---------------------------------------------------------------- other numbers of ranks
+
+// On two ranks the whole world and the inner group are the same ranks; they stay two groups.
+TEST(ScaleProgram, keeps_groups_apart_that_have_become_the_same_ranks) {
+  const Graph graph = *parse_graph(R"(graph @g(%x: f32[4]) {
+    group @inner = ranks[0,1]
+    group @all = ranks[0,1,2,3]
+    %a = _c10d_functional.all_reduce(%x, "sum", @inner)
+    %wa = _c10d_functional.wait_tensor(%a)
+    %b = _c10d_functional.all_reduce(%wa, "sum", @all)
+    %wb = _c10d_functional.wait_tensor(%b)
+    %c = _c10d_functional.all_reduce(%wb, "sum", @inner)
+    %wc = _c10d_functional.wait_tensor(%c)
+    return %wc
+  })",
+                                   "test");
+  const CostModel cost(CostOptions{.machine = *find_machine("h100x8")});
+  const auto program = scale_program(graph, cost, {.ranks = 2});
+  ASSERT_TRUE(program) << program.error().to_string();
+  EXPECT_EQ(program->lanes[0].ranks, program->lanes[1].ranks);
+  Nanoseconds one_after_the_other;
+  for (const SimStep& step : program->steps) one_after_the_other += step.time;
+  for (const bool fold : {true, false}) {
+    const auto result = simulate(*program, cost.options().machine, {.fold = fold});
+    ASSERT_TRUE(result) << result.error().to_string();
+    EXPECT_EQ(result->step_time, one_after_the_other) << fold;
+  }
+}
 
 TEST(EvenGroup, knows_the_group_of_every_rank) {
   const auto group = even_group(std::vector<Rank>{{0}, {2}, {4}});

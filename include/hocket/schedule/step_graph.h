@@ -58,7 +58,8 @@ class StepGraph {
     return kind(step) == StepKind::collective ? Nanoseconds() : steps_[step].time;
   }
   bool gemm(StepIndex step) const { return steps_[step].gemm; }
-  std::uint32_t lane(StepIndex step) const { return steps_[step].lane; }    // of a collective
+  std::uint32_t lane(StepIndex step) const { return steps_[step].lane; }  // of a collective
+  bool blocks(StepIndex step) const { return steps_[step].blocks; }  // communicates on a lane, and compute waits for it
   StepIndex awaited(StepIndex wait) const { return steps_[wait].partner; }  // the collective that a wait completes
   StepIndex first_wait(StepIndex collective) const {
     return steps_[collective].partner;
@@ -98,6 +99,7 @@ class StepGraph {
     std::uint32_t lane = 0;
     StepKind kind = StepKind::compute;
     bool gemm = false;
+    bool blocks = false;
   };
 
   std::vector<Record> steps_;

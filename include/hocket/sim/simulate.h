@@ -34,6 +34,7 @@ struct SimStep {
   std::uint32_t lane = 0;      // of a collective, and of a wait: its collective's
   std::uint32_t sequence = 0;  // the how-manieth collective of its lane, from 0; of a wait: its collective's
   StepIndex step = no_step;    // in the graph or program
+  bool blocks = false;         // a collective, and its wait right behind it, that are one step of the graph or program
 };
 
 // What one rank does, in the order in which it does it.
