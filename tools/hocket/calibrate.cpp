@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
+#include "calibrate_step.h"
 #include "comm/flag.h"
 #include "comm/tuning_file.h"
 #include "command.h"
@@ -18,6 +19,7 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 struct CalibrateCommand {
+  CalibrateStepOptions step;  // without a graph: of the machine
   std::vector<std::int32_t> ranks;
   double seconds = 30;
   bool dry_run = false;
@@ -114,15 +116,45 @@ Status run(const CalibrateCommand& command) {
 }
 
 int run_calibrate(const CalibrateCommand& command) {
+  if (!command.step.graph.empty()) {
+    CalibrateStepOptions step = command.step;
+    step.json = command.json;
+    return run_calibrate_step(step);
+  }
   const Status done = run(command);
   return done ? ok : complain(done.error());
+}
+
+void add_step_options(CLI::App& command, CalibrateStepOptions& step) {
+  CLI::Option* const graph =
+      command.add_option("GRAPH", step.graph, "a captured step: run it here, and measure its kernels and collectives");
+  command
+      .add_option("-o,--output", step.profile, "write the times of the kernels, for --profile of the other commands")
+      ->needs(graph);
+  command
+      .add_option("--machine-output", step.machine,
+                  "write a machine with the times of the collectives, for --machine of the other commands")
+      ->needs(graph);
+  command.add_option("--runs", step.runs, "of the step, beyond the first")
+      ->needs(graph)
+      ->check(CLI::Range(1, 1'000'000))
+      ->capture_default_str();
+  command.add_option("--threads", step.threads, "of each rank")
+      ->needs(graph)
+      ->check(CLI::Range(1, 1024))
+      ->capture_default_str();
+  command.add_flag("--as-rank", step.as_rank)->needs(graph)->group("");  // how the ranks are started
+  for (const char* const of_machine : {"--ranks", "--seconds", "--dry-run"}) {
+    graph->excludes(command.get_option(of_machine));
+  }
 }
 
 }  // namespace
 
 void add_calibrate(CLI::App& app, Action& action) {
   auto options = std::make_shared<CalibrateCommand>();
-  CLI::App* command = app.add_subcommand("calibrate", "Measure which communication algorithms suit this machine");
+  CLI::App* command = app.add_subcommand(
+      "calibrate", "Measure which communication algorithms suit this machine, or what a captured step takes on it");
   command
       ->add_option(
           "--ranks", options->ranks,
@@ -134,10 +166,13 @@ void add_calibrate(CLI::App& app, Action& action) {
       ->capture_default_str();
   command->add_flag("--dry-run", options->dry_run, "write no file");
   command->add_flag("--json", options->json, "one JSON object");
+  add_step_options(*command, options->step);
   command->footer(
       "Examples:\n"
       "  hocket calibrate\n"
       "  hocket calibrate --ranks 2,4 --seconds 60 --dry-run\n"
+      "  hocket calibrate step.json.gz -o measured.json --machine-output here.json\n"
+      "  hocket opt step.json.gz --estimates machine --machine here.json --profile measured.json\n"
       "\n"
       "Programs that run on this machine later find the result in HOCKET_CACHE, XDG_CACHE_HOME/hocket or "
       "~/.cache/hocket.\n"
