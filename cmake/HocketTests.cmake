@@ -69,6 +69,20 @@ if(HOCKET_WITH_TORCH)
   if(sources)
     hocket_gtest(torch hocket ${sources})
     target_compile_definitions(torch_test PRIVATE HOCKET_TEST_PYTHON="${HOCKET_PYTHON}") # compares with PyTorch's own
+    # Results of collectives that are dropped leave nothing behind. LeakSanitizer needs to be linked and nothing else; it does not get on
+    # with ranks that are forked processes.
+    if(NOT HOCKET_SANITIZE)
+      add_executable(torch_leaks_test "${PROJECT_SOURCE_DIR}/src/torch/async_tensor_test.cpp")
+      hocket_own_code(torch_leaks_test)
+      target_link_libraries(torch_leaks_test PRIVATE
+        $<TARGET_NAME_IF_EXISTS:hocket_test_fixtures> hocket_test_support hocket GTest::gmock_main)
+      target_link_options(torch_leaks_test PRIVATE -fsanitize=leak)
+      target_precompile_headers(torch_leaks_test REUSE_FROM hocket)
+      set_target_properties(torch_leaks_test PROPERTIES RUNTIME_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/tests")
+      add_test(NAME torch.no_leaks_of_async_tensors
+        COMMAND torch_leaks_test --gtest_filter=-*throws_where_a_rank_has_died*)
+      set_tests_properties(torch.no_leaks_of_async_tensors PROPERTIES TIMEOUT 120)
+    endif()
   endif()
 endif()
 
