@@ -2,6 +2,8 @@
 
 #include <bit>
 
+#include "comm/any_source.h"
+
 namespace hocket {
 
 namespace {
@@ -63,7 +65,10 @@ std::string describe(const CallFacts& facts, std::string_view file) {
   if (reduces(facts.op) && facts.reduce == ReduceOp::premul_sum) text += fmt::format(" by {}", facts.factor);
   if (facts.op == Operator::broadcast) text += fmt::format(", from {}", facts.root);
   if (facts.op == Operator::send) text += fmt::format(", to {}, tag {}", facts.root, facts.tag);
-  if (facts.op == Operator::receive) text += fmt::format(", from {}, tag {}", facts.root, facts.tag);
+  if (facts.op == Operator::receive) {
+    text += facts.root == any_source ? fmt::format(", from anyone, tag {}", facts.tag)
+                                     : fmt::format(", from {}, tag {}", facts.root, facts.tag);
+  }
   if (facts.algorithm != CollectiveAlgorithm::automatic) text += fmt::format(", {}", name_of(facts.algorithm));
   text += fmt::format(") as call {}", facts.number);
   // Options that were made without a list of their fields have the place of their own constructor.

@@ -2,6 +2,8 @@
 
 #include <limits>
 
+#include "comm/any_source.h"
+
 namespace hocket {
 
 namespace {
@@ -93,7 +95,9 @@ Status check_and_count(GroupCall& call, const RankGroup& group) {
     return fail(ErrorKind::usage, "broadcast from place {}, expected 0 to {} in {}", call.root, group.size() - 1,
                 group.name());
   }
-  if ((call.op == Operator::send || call.op == Operator::receive) && (call.root < 0 || call.root >= group.size())) {
+  const bool from_anyone = call.op == Operator::receive && call.root == any_source;
+  if ((call.op == Operator::send || call.op == Operator::receive) && !from_anyone &&
+      (call.root < 0 || call.root >= group.size())) {
     return fail(ErrorKind::usage, "{} {} place {}, expected 0 to {} in {}", name_of(call.op),
                 call.op == Operator::send ? "to" : "from", call.root, group.size() - 1, group.name());
   }

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "comm/any_source.h"
 #include "comm/mail_wire.h"
 
 namespace hocket {
@@ -26,7 +27,8 @@ Result<std::shared_ptr<Mail>> Mail::create(std::shared_ptr<Host> host, GroupHand
     const auto index = static_cast<std::size_t>(place);
     const bool is_here = members[index] >= 0;
     mail->peers_.emplace_back(
-        is_here ? mail->rings_->route_to(place) : make_wire_route(wire.channel, wire.watch, place), ranks[index], own);
+        is_here ? mail->rings_->route_to(place) : make_wire_route(wire.channel, wire.watch, place),
+        MailInbox(ranks[index], own, place, mail->from_anyone_));
   }
   return mail;
 }
@@ -114,8 +116,14 @@ void Mail::take_in() {
 
 void Mail::take_in(const std::shared_ptr<MailBatch>& batch, const GroupCall& call, Deadline now) {
   ++pending_;
-  Peer& peer = peers_[static_cast<std::size_t>(call.root)];
   Parcel parcel{batch, &call, &pending_};
+  parcel.turn = ++receives_;
+  if (call.root == any_source) {
+    const auto here = [&](Peer& peer) { return peer.inbox.take_stored(parcel); };
+    if (std::none_of(peers_.begin(), peers_.end(), here)) from_anyone_.push_back(std::move(parcel));
+    return;
+  }
+  Peer& peer = peers_[static_cast<std::size_t>(call.root)];
   if (call.op == Operator::receive) {
     peer.inbox.add(std::move(parcel));
     return;
@@ -157,6 +165,36 @@ void Mail::fail_what_can_not_end(Deadline now) {
   look_for_crashes(now);
   for (Peer& peer : peers_) {
     if (peer.is_open()) fail_what_can_not_end(peer, now);
+  }
+  fail_those_from_anyone(now);
+}
+
+// One rank that has left is no reason to stop waiting for the others.
+void Mail::fail_those_from_anyone(Deadline now) {
+  if (from_anyone_.empty()) return;
+  Status somebody = crash_ ? Status(fail(*crash_)) : Status{};
+  if (somebody) {
+    somebody = fail(ErrorKind::peer, "the group has no other ranks");
+    for (Peer& peer : peers_) {
+      if (peer.inbox.is_of_this_rank()) continue;
+      somebody = peer.route->check();
+      if (somebody) break;
+    }
+  }
+  for (auto parcel = from_anyone_.begin(); parcel != from_anyone_.end();) {
+    Status status;
+    if (!somebody) {
+      status = fail(ErrorKind::peer, "{} failed: {}", parcel->call->to_string(), somebody.error().message);
+    } else if (now >= parcel->call->deadline()) {
+      status = fail(ErrorKind::peer, "no rank came within {} ms to {}", parcel->call->timeout.count(),
+                    parcel->call->to_string());
+    }
+    if (status) {
+      ++parcel;
+      continue;
+    }
+    parcel->finish(std::move(status));
+    parcel = from_anyone_.erase(parcel);
   }
 }
 

@@ -41,8 +41,8 @@ class Mail final : public Runner, public std::enable_shared_from_this<Mail> {
  private:
   // All there is with one place.
   struct Peer {
-    Peer(std::unique_ptr<MailRoute> its_route, std::int32_t rank, std::int32_t own)
-        : route(std::move(its_route)), inbox(rank, own) {}
+    Peer(std::unique_ptr<MailRoute> its_route, MailInbox its_inbox)
+        : route(std::move(its_route)), inbox(std::move(its_inbox)) {}
     std::unique_ptr<MailRoute> route;
     std::list<Parcel> sending;
     MailInbox inbox;
@@ -64,6 +64,7 @@ class Mail final : public Runner, public std::enable_shared_from_this<Mail> {
   Status may_send(Peer& peer, Deadline now);
   void fail_what_can_not_end(Deadline now);
   void fail_what_can_not_end(Peer& peer, Deadline now);
+  void fail_those_from_anyone(Deadline now);
 
   std::unique_ptr<MailRings> rings_;
   std::shared_ptr<LaneThreads> threads_;
@@ -73,7 +74,9 @@ class Mail final : public Runner, public std::enable_shared_from_this<Mail> {
   bool owned_ = false;
 
   // Touched by the owner only.
-  std::vector<Peer> peers_;  // by place
+  std::list<Parcel> from_anyone_;  // receives whose message has not begun to come; before the inboxes that share it
+  std::vector<Peer> peers_;        // by place
+  std::uint64_t receives_ = 0;
   Patience patience_{Deadline::max()};
   Deadline looked_for_crashes_{};
   std::optional<Error> crash_;  // of a member: nothing new can be sent or received

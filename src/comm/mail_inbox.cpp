@@ -26,6 +26,7 @@ bool MailInbox::take_stored(const Parcel& parcel) {
   const auto found =
       std::find_if(stored_.begin(), end, [&](const Stored& stored) { return stored.header.tag == parcel.call->tag; });
   if (found == end) return false;
+  parcel.batch->from = place_;
   if (found->header.fits(*parcel.call)) {
     if (!found->data.empty()) std::memcpy(parcel.call->first.output, found->data.data(), found->data.size());
     parcel.finish({});
@@ -36,11 +37,23 @@ bool MailInbox::take_stored(const Parcel& parcel) {
   return true;
 }
 
+// Who gets a message with this tag: the receive that was asked for first. One from anyone is from this rank from now on.
+std::list<Parcel>::iterator MailInbox::asked(std::int32_t tag) {
+  const auto has_tag = [&](const Parcel& parcel) { return parcel.call->tag == tag; };
+  auto mine = std::find_if(waiting_.begin(), waiting_.end(), has_tag);
+  const auto anyone = std::find_if(from_anyone_->begin(), from_anyone_->end(), has_tag);
+  if (anyone != from_anyone_->end() && (mine == waiting_.end() || anyone->turn < mine->turn)) {
+    waiting_.splice(mine, *from_anyone_, anyone);
+    mine = anyone;
+  }
+  if (mine != waiting_.end()) mine->batch->from = place_;
+  return mine;
+}
+
 void MailInbox::begin(const MailHeader& header) {
   header_ = header;
   done_ = 0;
-  const auto found = std::find_if(waiting_.begin(), waiting_.end(),
-                                  [&](const Parcel& parcel) { return parcel.call->tag == header.tag; });
+  const auto found = asked(header.tag);
   if (found == waiting_.end()) {
     into_ = Into::store;
     stored_.push_back({header, std::vector<std::byte>(static_cast<std::size_t>(header.bytes()))});
@@ -74,9 +87,8 @@ void MailInbox::finish_message() {
   }
   if (into != Into::store) return;
   // Somebody may have asked meanwhile: then there was nothing older with this tag.
-  const auto asked = std::find_if(waiting_.begin(), waiting_.end(),
-                                  [&](const Parcel& parcel) { return parcel.call->tag == header_.tag; });
-  if (asked != waiting_.end() && take_stored(*asked)) waiting_.erase(asked);
+  const auto meanwhile = asked(header_.tag);
+  if (meanwhile != waiting_.end() && take_stored(*meanwhile)) waiting_.erase(meanwhile);
 }
 
 bool MailInbox::fail_those(const std::function<Status(const Parcel&)>& verdict) {

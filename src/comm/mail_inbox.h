@@ -13,12 +13,18 @@ namespace hocket {
 
 class MailInbox {
  public:
-  MailInbox(std::int32_t from, std::int32_t to) : from_(from), to_(to) {}  // ranks of the world
+  // `from` and `to` are ranks of the world, `place` is that of `from` in the group. `from_anyone` has receives that take the first
+  // message with their tag, whoever sends it; all inboxes of a mail share it.
+  MailInbox(std::int32_t from, std::int32_t to, std::int32_t place, std::list<Parcel>& from_anyone)
+      : from_(from), to_(to), place_(place), from_anyone_(&from_anyone) {}
 
   // A receive. It is finished at once if its message is already here, or if one with its tag has failed.
   void add(Parcel parcel);
+  // Finishes a receive from anyone if its message is already here.
+  bool take_stored(const Parcel& parcel);
+  bool is_of_this_rank() const { return from_ == to_; }
   // Somebody waits for a message, so the next one is to be taken.
-  bool expects() const { return !waiting_.empty(); }
+  bool expects() const { return !waiting_.empty() || !from_anyone_->empty(); }
 
   // The next message begins; its bytes come in order, and in pieces of any size.
   void begin(const MailHeader& header);
@@ -39,14 +45,16 @@ class MailInbox {
   };
   enum class Into { nothing, parcel, store, nowhere };
 
-  bool take_stored(const Parcel& parcel);
+  std::list<Parcel>::iterator asked(std::int32_t tag);
   void finish_message();
   Error differs(const GroupCall& call, const MailHeader& header) const;
 
   std::int32_t from_;
   std::int32_t to_;
-  std::list<Parcel> waiting_;
-  std::list<Stored> stored_;  // came before anybody asked for it
+  std::int32_t place_;
+  std::list<Parcel>* from_anyone_;
+  std::list<Parcel> waiting_;  // and those from anyone whose message has begun to come from here
+  std::list<Stored> stored_;   // came before anybody asked for it
   // A receive with this tag has failed. What it should have got may still come, and is not what the next one expects.
   std::map<std::int32_t, Error> failed_tags_;
   // The message that is coming: for one that waits, to be stored, or wanted by nobody.

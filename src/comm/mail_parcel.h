@@ -26,8 +26,9 @@ struct MailBatch final : WorkState {
   MailBatch(std::weak_ptr<Runner> mail, std::vector<GroupCall> its_calls)
       : WorkState(std::move(mail)), calls(std::move(its_calls)), left(calls.size()) {}
   std::vector<GroupCall> calls;
-  std::size_t left;  // not done; touched by the mail's owner
-  Status result;     // the first failure; touched by the mail's owner
+  std::size_t left;        // not done; touched by the mail's owner
+  std::int32_t from = -1;  // the place that the last receive got its message from; touched by the mail's owner
+  Status result;           // the first failure; touched by the mail's owner
 };
 
 struct Parcel {
@@ -35,6 +36,7 @@ struct Parcel {
   const GroupCall* call;
   std::size_t* open;                        // how many parcels of the mail are not finished
   std::int64_t done = 0;                    // bytes that have left
+  std::uint64_t turn = 0;                   // of the receives of the mail
   bool begun = false;                       // something of it has left, and can't be taken back
   std::unique_ptr<std::byte[]> envelope{};  // between hosts: what goes ahead
   std::vector<RequestHandle> requests{};    // between hosts; they go before what they send

@@ -89,6 +89,11 @@ Result<Neighbourhood> meet_over(std::shared_ptr<Wire> wire, Deadline deadline) {
   return all;
 }
 
+Result<Neighbourhood> meet_processes(const MeetingPlace& place, std::int32_t rank, std::int32_t count,
+                                     Deadline deadline) {
+  return meet_on_one_host(place, rank, count, Sharing::processes, deadline);
+}
+
 Result<Neighbourhood> meet_threads(const MeetingPlace& place, std::int32_t rank, std::int32_t count,
                                    Deadline deadline) {
   return meet_on_one_host(place, rank, count, Sharing::threads, deadline);

@@ -26,6 +26,9 @@ struct Neighbourhood {
 Result<Neighbourhood> meet_neighbours(const LaunchInfo& launch, const LaunchVariables& variables, Deadline deadline);
 // Collective over all ranks of the wire, whoever started them.
 Result<Neighbourhood> meet_over(std::shared_ptr<Wire> wire, Deadline deadline);
+// Collective over `count` processes of this host, which all know the place.
+Result<Neighbourhood> meet_processes(const MeetingPlace& place, std::int32_t rank, std::int32_t count,
+                                     Deadline deadline);
 // Collective over `count` threads of this process, which all know the place.
 Result<Neighbourhood> meet_threads(const MeetingPlace& place, std::int32_t rank, std::int32_t count, Deadline deadline);
 

@@ -32,29 +32,30 @@ struct World::State {
   // A group is formed once and stays. Its name is there from the begin, so that other groups can be formed meanwhile. The name of
   // one that could not be formed goes, so that whoever asks again tries again.
   using Forming = std::shared_future<Result<std::shared_ptr<Lane>>>;
-  std::mutex mutex;  // guards what follows
-  std::map<std::string, Forming> lanes;
+  std::mutex mutex;                                              // guards what follows
+  std::map<std::pair<std::string, std::string>, Forming> lanes;  // by name of the group and purpose
   std::map<std::string, Error> failed_channels;
 
-  Result<std::shared_ptr<Lane>> lane_of(const GroupHandle& group);
-  Result<std::shared_ptr<Lane>> form(const GroupHandle& group);
+  Result<std::shared_ptr<Lane>> lane_of(const GroupHandle& group, const std::string& purpose);
+  Result<std::shared_ptr<Lane>> form(const GroupHandle& group, const std::string& purpose);
   // The channel of a group that is on several hosts.
   Result<std::shared_ptr<Channel>> channel_of(const RankGroup& group, Deadline deadline);
   Result<std::unique_ptr<Transport>> transport_of(const RankGroup& group, const std::shared_ptr<Channel>& channel,
-                                                  Deadline deadline) const;
+                                                  const std::string& purpose, Deadline deadline) const;
   Result<std::unique_ptr<Transport>> local_transport_of(const RankGroup& group,
                                                         const std::vector<std::int32_t>& members,
-                                                        Deadline deadline) const;
+                                                        const std::string& purpose, Deadline deadline) const;
   // The group's members as this host numbers them, by place; -1 for those of other hosts.
   std::vector<std::int32_t> members_of(const RankGroup& group) const;
 };
 
 namespace {
 
-// The same on all members, and different for any other group or use.
-Digest digest_of(const RankGroup& group, const char* use) {
+// The same on all members, and different for any other group, purpose or use.
+Digest digest_of(const RankGroup& group, const std::string& purpose, const char* use) {
   Digester digester;
   digester.add(use);
+  digester.add(purpose);
   for (const std::int32_t rank : group.ranks()) digester.add(std::int64_t{rank});
   return digester.finish();
 }
@@ -80,6 +81,14 @@ World WorldFactory::make(LaunchInfo launch, WorldOptions options, Neighbourhood 
 
 Result<World> WorldFactory::join_over(LaunchInfo launch, WorldOptions options, std::shared_ptr<Wire> wire) {
   HOCKET_TRY(Neighbourhood neighbours, meet_over(std::move(wire), after(options.join_timeout)));
+  World world = make(std::move(launch), options, std::move(neighbours), "shm");
+  world.make_current();
+  return world;
+}
+
+Result<World> WorldFactory::join_at(const MeetingPlace& place, LaunchInfo launch, WorldOptions options) {
+  HOCKET_TRY(Neighbourhood neighbours,
+             meet_processes(place, launch.rank, launch.world_size, after(options.join_timeout)));
   World world = make(std::move(launch), options, std::move(neighbours), "shm");
   world.make_current();
   return world;
@@ -121,37 +130,42 @@ Result<Mesh> World::mesh(std::vector<MeshDim> dims, Ranks ranks) const {
 }
 
 Result<Communicator> World::communicator(const GroupRef& ref) const {
-  HOCKET_TRY(const GroupHandle group, state_->groups.resolve(ref));
-  HOCKET_TRY(std::shared_ptr<Lane> lane, state_->lane_of(group));
+  HOCKET_TRY(std::shared_ptr<Lane> lane, WorldFactory::lane(*this, ref, ""));
   return Communicator(std::move(lane));
 }
 
-Result<std::shared_ptr<Lane>> World::State::lane_of(const GroupHandle& group) {
+Result<std::shared_ptr<Lane>> WorldFactory::lane(const World& world, const GroupRef& ref, const std::string& purpose) {
+  HOCKET_TRY(const GroupHandle group, world.state_->groups.resolve(ref));
+  return world.state_->lane_of(group, purpose);
+}
+
+Result<std::shared_ptr<Lane>> World::State::lane_of(const GroupHandle& group, const std::string& purpose) {
+  const std::pair key(group->name(), purpose);
   std::promise<Result<std::shared_ptr<Lane>>> mine;
   std::unique_lock lock(mutex);
-  const auto [entry, is_new] = lanes.try_emplace(group->name());
+  const auto [entry, is_new] = lanes.try_emplace(key);
   if (is_new) entry->second = mine.get_future().share();
   const Forming forming = entry->second;
   lock.unlock();
   if (!is_new) return forming.get();
-  Result<std::shared_ptr<Lane>> formed = form(group);
+  Result<std::shared_ptr<Lane>> formed = form(group, purpose);
   if (!formed) {
     lock.lock();
-    lanes.erase(group->name());
+    lanes.erase(key);
     lock.unlock();
   }
   mine.set_value(formed);
   return formed;
 }
 
-Result<std::shared_ptr<Lane>> World::State::form(const GroupHandle& group) {
+Result<std::shared_ptr<Lane>> World::State::form(const GroupHandle& group, const std::string& purpose) {
   const Deadline deadline = after(options.timeout);
   HOCKET_TRY(const std::shared_ptr<Channel> channel, channel_of(*group, deadline));
-  HOCKET_TRY(std::unique_ptr<Transport> made, transport_of(*group, channel, deadline));
+  HOCKET_TRY(std::unique_ptr<Transport> made, transport_of(*group, channel, purpose, deadline));
   // The lane may outlive the world, so it takes what its messages need along.
   auto make_mail = [here = neighbours.host, wire = MailWire{channel, neighbours.watch}, its_threads = threads, group,
-                    members = members_of(*group)] {
-    return Mail::create(here, group, digest_of(*group, "messages"), members, its_threads, wire);
+                    name = digest_of(*group, purpose, "messages"), members = members_of(*group)] {
+    return Mail::create(here, group, name, members, its_threads, wire);
   };
   return std::make_shared<Lane>(group, std::move(made), threads, std::move(make_mail), options.timeout);
 }
@@ -166,15 +180,15 @@ std::vector<std::int32_t> World::State::members_of(const RankGroup& group) const
 
 Result<std::unique_ptr<Transport>> World::State::transport_of(const RankGroup& group,
                                                               const std::shared_ptr<Channel>& channel,
-                                                              Deadline deadline) const {
+                                                              const std::string& purpose, Deadline deadline) const {
   std::vector<std::int32_t> members = members_of(group);
   std::erase(members, -1);
-  HOCKET_TRY(std::unique_ptr<Transport> local, local_transport_of(group, members, deadline));
+  HOCKET_TRY(std::unique_ptr<Transport> local, local_transport_of(group, members, purpose, deadline));
   if (!channel) return local;
   std::vector<std::int32_t> hosts;
   for (const std::int32_t rank : group.ranks()) hosts.push_back(neighbours.host_of[static_cast<std::size_t>(rank)]);
   return std::make_unique<HostsTransport>(channel, std::move(local), HostsLayout(hosts, group.place()), HostsOptions{},
-                                          neighbours.watch, digest_of(group, "hosts"));
+                                          neighbours.watch, digest_of(group, purpose, "hosts"));
 }
 
 // Once for each group: what its members sent for a channel that did not come about may still be under way, and would be taken for
@@ -196,9 +210,10 @@ Result<std::shared_ptr<Channel>> World::State::channel_of(const RankGroup& group
 
 Result<std::unique_ptr<Transport>> World::State::local_transport_of(const RankGroup& group,
                                                                     const std::vector<std::int32_t>& members,
+                                                                    const std::string& purpose,
                                                                     Deadline deadline) const {
   HOCKET_TRY(std::unique_ptr<Rounds> rounds,
-             Rounds::create(neighbours.host, digest_of(group, "calls"), members, deadline));
+             Rounds::create(neighbours.host, digest_of(group, purpose, "calls"), members, deadline));
   return std::make_unique<HostTransport>(
       std::move(rounds), transport, neighbours.host->tuning().for_ranks(static_cast<std::int32_t>(members.size())));
 }

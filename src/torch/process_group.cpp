@@ -3,20 +3,11 @@
 #include "comm/world_factory.h"
 #include "torch/c10d_wire.h"
 #include "torch/gloo_group.h"
+#include "torch/store_world.h"
 
 namespace hocket {
 
 namespace {
-
-// How the process was started, if that has to do with this group.
-LaunchInfo launch_of(const c10d::ProcessGroup& group) {
-  const Result<LaunchInfo> started = launch_info(Env::read().launch);
-  if (started && started->rank == group.getRank() && started->world_size == group.getSize()) return *started;
-  LaunchInfo info;
-  info.rank = group.getRank();
-  info.world_size = group.getSize();
-  return info;
-}
 
 Result<std::unique_ptr<Wire>> open_gloo_wire(const LaunchInfo& launch, Deadline deadline) {
   HOCKET_TRY(const c10::intrusive_ptr<c10d::ProcessGroup> group, make_gloo_group(launch, Env::read().launch, deadline));
@@ -29,7 +20,7 @@ Result<World> join_over(const c10::intrusive_ptr<c10d::ProcessGroup>& group, Wor
   if (!group) return fail(ErrorKind::usage, "join_over was given no process group");
   const Deadline deadline = std::chrono::steady_clock::now() + options.join_timeout;
   HOCKET_TRY(std::shared_ptr<Wire> wire, make_c10d_wire(group, GroupUse::shared, deadline));
-  return WorldFactory::join_over(launch_of(*group), options, std::move(wire));
+  return WorldFactory::join_over(launch_of(group->getRank(), group->getSize()), options, std::move(wire));
 }
 
 }  // namespace hocket

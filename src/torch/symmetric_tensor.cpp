@@ -9,6 +9,7 @@
 #include "torch/differentiable.h"
 #include "torch/dispatch.h"
 #include "torch/record.h"
+#include "torch/symmetric_memory.h"
 #include "torch/tensor_collective.h"
 
 namespace hocket {
@@ -74,12 +75,18 @@ CollectiveAlgorithm two_shot_on(const at::Tensor& input, const at::Tensor& outpu
 at::Tensor symmetric_empty(at::IntArrayRef sizes, const at::TensorOptions& options, const GroupArg& group) {
   const char* op = "symmetric_empty";
   if (current_recorder() != nullptr || options.device().is_meta()) return at::empty(sizes, options);
-  if (!options.device().is_cpu()) fail_call(op, "on {}: symmetric tensors are on the CPU", options.device().str());
   const ResolvedGroup resolved = resolve_group(op, group, true);
-  const auto bytes = c10::multiply_integers(sizes) * static_cast<std::int64_t>(options.dtype().itemsize());
   CallOptions where;
   where.site = group.site();
-  return tensor_on(value_or_throw(op, resolved.communicator->allocate(Bytes(bytes), where)), sizes, options);
+  return symmetric_empty_of(*resolved.communicator, sizes, options, where);
+}
+
+at::Tensor symmetric_empty_of(const Communicator& communicator, at::IntArrayRef sizes, const at::TensorOptions& options,
+                              const CallOptions& call) {
+  const char* op = "symmetric_empty";
+  if (!options.device().is_cpu()) fail_call(op, "on {}: symmetric tensors are on the CPU", options.device().str());
+  const auto bytes = c10::multiply_integers(sizes) * static_cast<std::int64_t>(options.dtype().itemsize());
+  return tensor_on(value_or_throw(op, communicator.allocate(Bytes(bytes), call)), sizes, options);
 }
 
 bool is_symmetric(const at::Tensor& tensor) {
