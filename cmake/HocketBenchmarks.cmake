@@ -41,3 +41,10 @@ if(HOCKET_WITH_TORCH)
 endif()
 include(HocketBenchComm)
 include(HocketBenchTrain)
+
+# `./hk bench python`: Python, with the package as it is built.
+target_compile_definitions(bench_python PRIVATE
+  HOCKET_PACKAGE_FOLDER="${PROJECT_BINARY_DIR}/python" HOCKET_PACKAGE_PYTHON="${HOCKET_PYTHON}")
+if(TARGET hocket_python)
+  add_dependencies(bench_python hocket_python)
+endif()

@@ -185,7 +185,11 @@ if(NOT HOCKET_SANITIZE)
   add_test(NAME hk.usage COMMAND "${PROJECT_SOURCE_DIR}/scripts/hk_test.sh")
   add_test(NAME docs.self_test COMMAND ${python} "${tests_folder}/docs/run_blocks_test.py")
   if(TARGET hocket_tool)
-    add_test(NAME docs COMMAND ${python} "${tests_folder}/docs/run_blocks.py"
+    set(package_python)
+    if(TARGET hocket_python)
+      set(package_python --python "${HOCKET_PYTHON}")
+    endif()
+    add_test(NAME docs COMMAND ${python} "${tests_folder}/docs/run_blocks.py" ${package_python}
       --build "${PROJECT_BINARY_DIR}" --tool $<TARGET_FILE:hocket_tool> --torch ${HOCKET_WITH_TORCH}
       --cmake "${CMAKE_COMMAND}" --cxx "${CMAKE_CXX_COMPILER}")
     set_tests_properties(docs PROPERTIES TIMEOUT 1200)
@@ -210,4 +214,22 @@ endif()
 
 if(HOCKET_WITH_TORCH AND NOT HOCKET_SANITIZE)
   include(HocketExamples)
+endif()
+
+# The Python package: one test for each file python/tests/test_NAME.py, and another for what is marked long in it.
+if(TARGET hocket_python)
+  file(GLOB files CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/python/tests/test_*.py")
+  set(pytest "${HOCKET_PYTHON}" -B -m pytest -q -p no:cacheprovider)
+  foreach(file IN LISTS files)
+    cmake_path(GET file STEM stem)
+    string(REPLACE "test_" "" name "${stem}")
+    add_test(NAME python.${name} COMMAND ${pytest} -m "not long" "${file}")
+    add_test(NAME python.${name}.long COMMAND ${pytest} -m "long" "${file}")
+    set_tests_properties(python.${name} PROPERTIES TIMEOUT 600)
+    set_tests_properties(python.${name}.long PROPERTIES TIMEOUT 3600 LABELS long)
+    # 5: no test of this kind in the file
+    set_tests_properties(python.${name} python.${name}.long PROPERTIES
+      SKIP_RETURN_CODE 5
+      ENVIRONMENT "PYTHONPATH=${PROJECT_BINARY_DIR}/python;OMP_NUM_THREADS=1;HOCKET_TEST_TOOL=$<TARGET_FILE:hocket_tool>")
+  endforeach()
 endif()

@@ -6,7 +6,7 @@ string(REPLACE "torch==" "" HOCKET_TORCH_VERSION "${pin}")
 # Ask Python where the package is without importing it, which would take two seconds.
 if(NOT Torch_DIR AND EXISTS "${HOCKET_PYTHON}")
   execute_process(
-    COMMAND "${HOCKET_PYTHON}" -c
+    COMMAND "${HOCKET_PYTHON}" -I -c # -I: pip hides from builds what is installed, through the environment
       "import importlib.util as u; s = u.find_spec('torch'); print(s.submodule_search_locations[0] if s else '')"
     OUTPUT_VARIABLE torch_package OUTPUT_STRIP_TRAILING_WHITESPACE)
   if(torch_package)

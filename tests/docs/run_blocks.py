@@ -9,12 +9,13 @@ The pages are README.md, CONTRIBUTING.md and docs/**/*.md unless named. What is 
   console   lines that begin with "$ " are run, the lines below each are what it must print ("> " continues a command);
             a line "..." stands for any lines, "..." inside a line for any text; nothing below: anything may be printed
   cpp       compiled against the library; with a main() it is run too and must return 0
+  python    run by the Python that has torch, with the package hocket of the build directory
   hocket    program text, must pass `hocket verify -`
   json      must parse
   text      not looked at
 
 Every page has a scratch folder with a copy of the project's files, in which its blocks run one after the other, with
-`hocket` on the PATH and at build/hocket. A comment right above a block changes what is done with it:
+`hocket` on the PATH and at build/hocket, and so are torchrun and the package where there are any. A comment right above a block changes what is done with it:
 
   <!-- test: skip REASON -->     nothing; the reason is printed with the results. For what installs, builds or downloads
   <!-- test: file NAME -->       the block is written to NAME in the scratch folder, for the blocks below it
@@ -122,14 +123,20 @@ class Runner:
         self.tool = options.tool.resolve()
         self.environment = {**os.environ, "PATH": f"{self.tool.parent}:{os.environ['PATH']}", "NO_COLOR": "1", "TERM": "dumb",
                             "COLUMNS": "100"}
+        self.python = getattr(options, "python", None)
+        if self.python:
+            self.environment |= {"PATH": f"{self.tool.parent}:{self.python.parent}:{os.environ['PATH']}",
+                                 "PYTHONPATH": str(options.build.resolve() / "python"), "OMP_NUM_THREADS": "1"}
         self.languages = {"sh": self.run_sh, "console": self.run_console, "cpp": self.run_cpp, "hocket": self.run_hocket,
-                          "json": self.run_json}
+                          "json": self.run_json, "python": self.run_python}
 
     def why_skipped(self, block):
         if "skip" in block.directives:
             return block.directives["skip"]
         if block.directives.get("needs") == "torch" and not self.options.torch:
             return "needs libtorch"
+        if block.language == "python" and not self.python:
+            return "needs the Python package"
         return None
 
     def run(self, block):
@@ -195,6 +202,10 @@ class Runner:
             self.expect_code(command, code, int(block.directives.get("exit", 0)) if last else 0, output)
             if expected and not matches(expected, output):
                 raise Failure(f"{command}\n--- the page shows\n" + "\n".join(expected) + f"\n--- it prints\n{output}")
+
+    def run_python(self, block):
+        code, output = self.process([self.python, "-B", "-"], block, text=block.text)
+        self.expect_code("the block", code, int(block.directives.get("exit", 0)), output)
 
     def run_hocket(self, block):
         code, output = self.process([self.tool, "verify", "-"], block, text=block.text)
@@ -346,6 +357,7 @@ def main():
     parser.add_argument("--tool", required=True, type=pathlib.Path, help="the hocket command")
     parser.add_argument("--torch", type=int, choices=[0, 1], default=0, help="whether hocket is built with libtorch")
     parser.add_argument("--root", type=pathlib.Path, default=ROOT, help="the project's folder")
+    parser.add_argument("--python", type=pathlib.Path, help="the Python that has torch, if the package hocket is built")
     parser.add_argument("--cmake", default="cmake")
     parser.add_argument("--cxx", default="c++")
     parser.add_argument("pages", nargs="*", type=pathlib.Path)

@@ -1,0 +1,23 @@
+from collections.abc import Sequence
+from datetime import timedelta
+
+import torch
+from torch.distributed import Store
+
+version: str
+torch_version: str
+
+def create_backend(
+    store: Store, rank: int, size: int, timeout: timedelta, name: str, world_ranks: Sequence[int]
+) -> torch._C._distributed_c10d.Backend: ...
+def symmetric_empty(
+    backend: torch._C._distributed_c10d.Backend, sizes: Sequence[int], dtype: torch.dtype
+) -> torch.Tensor: ...
+def is_symmetric(tensor: torch.Tensor) -> bool: ...
+
+class CompiledGraph:
+    def json(self) -> str: ...
+    def summary(self) -> str: ...
+    def page(self) -> str: ...
+
+def compile_graph(json: str, passes: str, machine: str, memory_limit: str) -> CompiledGraph: ...

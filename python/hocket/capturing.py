@@ -1,0 +1,111 @@
+"""Graphs of training and inference steps as files, for any number of ranks, on one machine and without a GPU."""
+
+from __future__ import annotations
+
+import contextlib
+import gzip
+import json
+import pathlib
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import torch
+import torch.distributed as dist
+from torch import fx
+from torch._dynamo.backends.common import aot_autograd
+from torch._functorch.aot_autograd import make_boxed_func
+from torch._functorch.partitioners import min_cut_rematerialization_partition
+from torch._inductor.decomposition import select_decomp_table
+
+from hocket import fx_json
+
+Parallelize = Callable[[torch.nn.Module], torch.nn.Module]
+
+
+@contextlib.contextmanager
+def fake_world(size: int, rank: int = 0) -> Iterator[None]:
+    """As if this were one of `size` ranks: PyTorch's fake process group, whose collectives do nothing."""
+    from torch.testing._internal.distributed.fake_pg import FakeStore
+
+    if dist.is_initialized():
+        raise RuntimeError("capture() makes a fake process group, and this program has a real one: capture in another program")
+    dist.init_process_group("fake", store=FakeStore(), rank=rank, world_size=size)
+    try:
+        yield
+    finally:
+        dist.destroy_process_group()
+
+
+def data_parallel(model: torch.nn.Module) -> torch.nn.Module:
+    """Every rank has the whole model, and gradients are averaged."""
+    return torch.nn.parallel.DistributedDataParallel(model)
+
+
+def capture(
+    model: torch.nn.Module,
+    *inputs: Any,
+    world_size: int = 8,
+    parallelize: Parallelize | None = data_parallel,
+    training: bool = True,
+    path: str | pathlib.Path | None = None,
+) -> list[dict[str, Any]]:
+    """The graphs of one step of a model, as one of `world_size` ranks runs it.
+
+    Args:
+        model: what is trained, on any device.
+        inputs: an example of what it is called with.
+        world_size: how many ranks there would be.
+        parallelize: makes the model a distributed one; called when the (fake) ranks are there. None: the model is one already.
+        training: forward and backward, of the sum of the result; off: forward alone.
+        path: where to write the largest of the graphs: ``step.json``, or ``step.json.gz``. ``hocket opt`` reads it.
+
+    Returns the graphs as JSON objects, schema commgraph/1, in the order in which they were compiled.
+    """
+    captured: list[dict[str, Any]] = []
+    # DistributedDataParallel asks when it is made whether its reductions are to be seen by the compiler.
+    with fake_world(world_size), torch._dynamo.config.patch(optimize_ddp="python_reducer"):
+        distributed = model if parallelize is None else parallelize(model)
+        _run(distributed, inputs, training, captured)
+    if not captured:
+        raise RuntimeError("no graph was compiled: does the model compute anything?")
+    if path is not None:
+        write(max(captured, key=lambda graph: len(graph["nodes"])), path)
+    return captured
+
+
+def write(graph: dict[str, Any], path: str | pathlib.Path) -> None:
+    """Writes a graph as `hocket opt` reads it."""
+    text = json.dumps(graph).encode()
+    pathlib.Path(path).write_bytes(gzip.compress(text, mtime=0) if str(path).endswith(".gz") else text)
+
+
+def _run(model: torch.nn.Module, inputs: tuple[Any, ...], training: bool, captured: list[dict[str, Any]]) -> None:
+    def record(phase: str) -> Callable[[fx.GraphModule, Any], Any]:
+        def compiler(gm: fx.GraphModule, _: Any) -> Any:
+            captured.append(fx_json.to_json(gm.graph, f"{type(model).__name__}_{phase}"))
+            return make_boxed_func(gm.forward)
+
+        return compiler
+
+    backend = aot_autograd(
+        fw_compiler=record("forward"),
+        bw_compiler=record("backward"),
+        inference_compiler=record("inference"),
+        decompositions=select_decomp_table(),
+        partition_fn=min_cut_rematerialization_partition,
+    )
+    torch._dynamo.reset()
+    try:
+        step = torch.compile(model, backend=backend)
+        if not training:
+            with torch.no_grad():
+                step(*inputs)
+            return
+        with torch._dynamo.compiled_autograd._enable(torch.compile(backend=backend)):
+            _sum(step(*inputs)).backward()
+    finally:
+        torch._dynamo.reset()
+
+
+def _sum(value: Any) -> torch.Tensor:
+    return sum(tensor.sum() for tensor in fx_json.tensors_of(value) if tensor.requires_grad)

@@ -1,0 +1,235 @@
+"""hocket as a compiler: FX graphs whose communication hides behind their computation.
+
+A graph of one's own::
+
+    optimized = hocket.optimize(graph_module)
+
+Everything that torch.compile compiles::
+
+    with hocket.enable():
+        step = torch.compile(step)
+        step(batch)
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import json
+import logging
+from collections.abc import Iterator
+from typing import Any
+
+import torch
+import torch.distributed as dist
+from torch import fx
+from torch._inductor import config as inductor_config
+from torch._inductor.custom_graph_pass import CustomGraphPass
+from torch.distributed import distributed_c10d
+
+from hocket import _C, fx_json
+from hocket.report_page import Report
+
+log = logging.getLogger("hocket")
+
+
+class RanksDisagree(RuntimeError):
+    """Ranks that communicate with each other have decided differently."""
+
+
+def optimize(
+    gm: fx.GraphModule,
+    *,
+    passes: str = "",
+    machine: str | None = None,
+    memory_limit: str = "1.0x",
+    agree: bool = True,
+) -> fx.GraphModule:
+    """A module that computes the same, with its communication merged, moved and hidden.
+
+    Args:
+        gm: a post-grad graph with ``_c10d_functional`` operators, as Inductor's passes get it. It stays as it is.
+        passes: what to run, as ``hocket opt --passes`` takes it. Without: what ``hocket opt`` runs.
+        machine: what times are estimated for: ``"h100x8"``, ``"a100x8"``, ``"cpu"`` or the file of a description. Without:
+            by the device of the graph's tensors.
+        memory_limit: how much the result may hold: a multiple of what the original does (``"1.05x"``) or a size (``"12GiB"``).
+        agree: all ranks of the graph's groups compare what they decided; off where one rank compiles alone.
+
+    A graph with sizes that are not known, or without collectives, comes back as it is, with a note in its report.
+    """
+    copy = fx.Graph()
+    copy.output(copy.graph_copy(gm.graph, {}))
+    result = fx.GraphModule(gm, copy, type(gm).__name__)
+    result.meta.update(gm.meta)
+    settings = Settings(passes, machine, memory_limit, agree)
+    result.meta["hocket"] = _optimize_in_place(result.graph, settings)
+    result.recompile()
+    return result
+
+
+def report(gm: fx.GraphModule | None = None) -> Report:
+    """What hocket made of a module, or of what torch.compile compiled last: shows itself in a notebook, ``save()`` writes the page."""
+    if gm is None:
+        if not _reports:
+            raise ValueError("nothing was compiled under hocket.enable() yet: call report() after the first compiled step")
+        return _reports[-1]
+    if "hocket" not in gm.meta:
+        return optimize(gm, agree=False).meta["hocket"]
+    return gm.meta["hocket"]
+
+
+def reports() -> list[Report]:
+    """One for each graph that torch.compile compiled under enable(), the last ones."""
+    return list(_reports)
+
+
+class Settings:
+    """What optimize() and enable() have in common."""
+
+    def __init__(self, passes: str = "", machine: str | None = None, memory_limit: str = "1.0x", agree: bool = True) -> None:
+        self.passes, self.machine, self.memory_limit, self.agree = passes, machine, memory_limit, agree
+
+    def machine_for(self, graph: fx.Graph) -> str:
+        if self.machine is not None:
+            return self.machine
+        devices = {one.device.type for node in graph.nodes for one in fx_json.tensors_of(node.meta.get("val"))}
+        return "h100x8" if "cuda" in devices else "cpu"
+
+
+def _optimize_in_place(graph: fx.Graph, settings: Settings) -> Report:
+    if not fx_json.has_collectives(graph):
+        return Report.untouched("it communicates nothing")
+    try:
+        spec = fx_json.to_json(graph)
+    except fx_json.NotRepresentable as reason:
+        log.warning("hocket leaves a graph as it is: %s", reason)
+        return Report.untouched(str(reason))
+    compiled = _C.compile_graph(
+        json.dumps(spec), settings.passes, settings.machine_for(graph), settings.memory_limit
+    )
+    decided = compiled.json()
+    if settings.agree:
+        check_agreement(fx_json.groups_in(spec), decided)
+    fx_json.from_json(graph, json.loads(decided))
+    return Report(compiled)
+
+
+# ---------------------------------------------------------------------------------------- agreement
+
+
+def check_agreement(groups: list[str], decided: str) -> None:
+    """Collective over the groups: raises RanksDisagree on all their ranks if one has decided something else."""
+    if not dist.is_initialized():
+        return
+    digest = hashlib.sha256(_communication_of(decided).encode()).digest()
+    mine = torch.tensor(list(digest), dtype=torch.uint8)
+    for name in groups:
+        group = distributed_c10d._resolve_process_group(name)
+        if dist.get_backend(group) == "fake" or torch.device("cpu") not in group._device_types:
+            continue
+        everyone = [torch.empty_like(mine) for _ in range(group.size())]
+        dist.all_gather(everyone, mine, group=group)
+        ranks = dist.get_process_group_ranks(group)
+        others = [rank for rank, theirs in zip(ranks, everyone) if not torch.equal(theirs, mine)]
+        if others:
+            raise RanksDisagree(
+                f"rank {dist.get_rank()} and rank {others[0]} of group {name} have compiled different programs: their graphs "
+                "differ, or their options; compare what hocket.capture() writes on each with `hocket diff`"
+            )
+
+
+def _communication_of(decided: str) -> str:
+    """What ranks must have in common: collectives and their waits, in order, by kind, group and size; not names and local work."""
+    nodes = json.loads(decided)["nodes"]
+    lines = []
+    for node in nodes:
+        if "coll" in node:
+            lines.append(f"{node['op']} {json.dumps(node['coll'], sort_keys=True)}")
+    return "\n".join(lines)
+
+
+# ---------------------------------------------------------------------------------------- torch.compile
+
+_reports: list[Report] = []
+_REPORTS_KEPT = 64
+
+
+class _HocketPass(CustomGraphPass):
+    """What Inductor runs on every post-grad graph."""
+
+    def __init__(self, settings: Settings) -> None:
+        self.settings = settings
+
+    def __call__(self, graph: fx.Graph) -> None:
+        found = _optimize_in_place(graph, self.settings)
+        if not found.is_untouched:
+            _reports.append(found)
+            del _reports[:-_REPORTS_KEPT]
+
+    def uuid(self) -> Any | None:
+        """None: a compiled graph from a cache, on one rank and not on another, would leave the others waiting to agree."""
+        return None
+
+
+# Inductor's own ways to move and merge communication, which would undo what was decided.
+_OTHERS_OFF = {
+    "reorder_for_compute_comm_overlap": False,
+    "reorder_for_peak_memory": False,
+    "_fuse_ddp_communication": False,
+    "aten_distributed_optimizations.enable_overlap_scheduling": False,
+    "aten_distributed_optimizations.collective_bucketing": False,
+}
+
+
+@contextlib.contextmanager
+def _enabled(settings: Settings) -> Iterator[None]:
+    known = {key: value for key, value in _OTHERS_OFF.items() if _has_setting(key)}
+    with inductor_config.patch({**known, "post_grad_custom_post_pass": _HocketPass(settings)}):
+        yield
+
+
+def _has_setting(key: str) -> bool:
+    value: Any = inductor_config
+    for part in key.split("."):
+        if not hasattr(value, part):
+            return False
+        value = getattr(value, part)
+    return True
+
+
+class enable:  # noqa: N801  used as a function and as a context
+    """hocket optimizes what torch.compile compiles from now on, or inside ``with hocket.enable():``.
+
+    Takes the options of :func:`optimize`. :func:`disable` ends it.
+    """
+
+    def __init__(
+        self, *, passes: str = "", machine: str | None = None, memory_limit: str = "1.0x", agree: bool = True
+    ) -> None:
+        disable()
+        self._stack = contextlib.ExitStack()
+        self._stack.enter_context(_enabled(Settings(passes, machine, memory_limit, agree)))
+        global _active
+        _active = self
+
+    def __enter__(self) -> enable:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """The same as leaving the context."""
+        global _active
+        self._stack.close()
+        if _active is self:
+            _active = None
+
+
+_active: enable | None = None
+
+
+def disable() -> None:
+    """Ends what enable() began."""
+    if _active is not None:
+        _active.close()

@@ -1,0 +1,69 @@
+#include "graph_compiler.h"
+
+#include <c10/util/Exception.h>
+
+#include <nlohmann/json.hpp>
+
+#include "hocket/ir/json.h"
+#include "hocket/report/report.h"
+
+namespace hocket {
+
+namespace {
+
+template <class T>
+T value_of(Result<T> result) {
+  TORCH_CHECK_VALUE(result.has_value(), result ? "" : result.error().to_string());
+  return std::move(*result);
+}
+
+nlohmann::ordered_json measures_of(const Measures& measures) {
+  return {{"step_ms", measures.step_time.ms()},
+          {"exposed_ms", measures.exposed.ms()},
+          {"compute_ms", measures.compute.ms()},
+          {"communication_ms", measures.communication.ms()},
+          {"lower_bound_ms", measures.lower_bound.ms()},
+          {"peak_bytes", measures.peak.count},
+          {"nodes", measures.steps},
+          {"collectives", measures.collectives}};
+}
+
+}  // namespace
+
+CompiledGraph compile_graph(const std::string& json, const GraphRequest& request) {
+  Graph graph = value_of(read_graph_json(json, "the FX graph"));
+  CompileOptions options;
+  options.cost.machine = value_of(find_machine(request.machine));
+  options.memory_limit = value_of(parse_memory_limit(request.memory_limit));
+  if (!request.passes.empty()) options.passes = value_of(parse_passes(request.passes));
+  Compiled compiled = value_of(compile(Subject(graph), options));
+  TORCH_CHECK_VALUE(compiled.graph() != nullptr, "the passes \"", request.passes,
+                    "\" make a program of steps, which has no form in FX: leave out lower and what follows it");
+  return {std::move(graph), std::move(compiled), std::move(options)};
+}
+
+std::string CompiledGraph::json() const { return write_graph_json(*compiled_.graph()); }
+
+std::string CompiledGraph::summary() const {
+  nlohmann::ordered_json passes = nlohmann::ordered_json::array();
+  for (const PassRun& run : compiled_.runs) {
+    passes.push_back({{"pass", run.call},
+                      {"changed", run.changed},
+                      {"ms", run.time.count()},
+                      {"report", run.report},
+                      {"notes", run.notes}});
+  }
+  const nlohmann::ordered_json all = {{"before", measures_of(compiled_.before)},
+                                      {"after", measures_of(compiled_.after)},
+                                      {"compile_ms", compiled_.total_ms},
+                                      {"assumptions", compiled_.assumptions},
+                                      {"passes", passes}};
+  return all.dump();
+}
+
+std::string CompiledGraph::page() const {
+  return report_page(
+      value_of(report_of(Subject(original_), compiled_, CostModel(options_.cost), options_.memory_limit)));
+}
+
+}  // namespace hocket
