@@ -2,9 +2,11 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 
 namespace hocket {
 
-inline constexpr std::int32_t any_source = -1;
+// Not -1, which is what a place that was not found often is: that stays an error.
+inline constexpr std::int32_t any_source = std::numeric_limits<std::int32_t>::min();
 
 }  // namespace hocket
