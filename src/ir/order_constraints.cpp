@@ -74,6 +74,7 @@ class PairFinder {
       // The wait is where the collective lets go of what it reads, and where its results are there.
       for (const NodeId input : graph_.inputs(node.wait_of)) append_storages(input, touched_);
       append_storages(node.wait_of, arrived_);
+      for (const NodeId mutated : graph_.mutates(node.wait_of)) append_storages(mutated, arrived_);
     }
     if (spec != nullptr && spec->effects.waits) append_storages(id, arrived_);
     for (const NodeId mutated : graph_.mutates(id)) append_storages(mutated, written_);

@@ -42,6 +42,19 @@ TEST(OrderConstraints, a_wait_keeps_writes_of_what_is_in_flight_behind_it) {
   EXPECT_EQ(before(graph, "w"), Names({"x", "y", "s", "d"}));
 }
 
+TEST(OrderConstraints, what_a_collective_writes_is_there_from_its_wait_on_also_where_it_is_no_result) {
+  const Graph graph = parse_graph(
+                          "graph @g(%x: f32[4], %y: f32[4]) {\n  group @dp = ranks[0,1]\n"
+                          "  %s = _c10d_functional.batch_p2p_ops([\"isend\", \"irecv\"], [1, 1], [1, 1], [%x, %y], "
+                          "@dp) : (f32[0] of new, "
+                          "f32[4]) {view_of=%y}\n"
+                          "  %r = getitem(%s, 1) : f32[4]\n  %d = _c10d_functional.wait_tensor(%r) : f32[4]\n"
+                          "  %a = aten.relu(%x)\n  return %a, %d\n}\n",
+                          "test.hk")
+                          .value();
+  EXPECT_EQ(before(graph, "a"), Names({"x", "s", "d"}));
+}
+
 TEST(OrderConstraints, an_opaque_operator_is_a_barrier) {
   const Graph graph = parse_graph(
                           "graph @g(%x: f32[4]) {\n  %a = aten.relu(%x)\n  %o = mylib.thing(%x) : f32[4]\n"
