@@ -4,7 +4,7 @@
 //
 //   driver: make compiled gpt_4x256         answer: fine
 //   driver: run compiled 5                  answer: times NS…          one for each step
-//   driver: tell compiled                   answer: times LOSS [PLANNED GROWN PREDICTED_NS]     the loss in billionths
+//   driver: tell compiled                   answer: times LOSS [PLANNED GROWN OF_KERNELS PREDICTED_NS]     the loss in billionths
 //   driver: drop compiled                   answer: fine
 #include <ATen/Parallel.h>
 #include <fmt/format.h>

@@ -29,10 +29,11 @@ void take_steps(Figures& figures, const std::vector<Answer>& answers) {
 void take_told(Figures& figures, const std::vector<Answer>& answers) {
   constexpr double billionths = 1e9;
   for (const Answer& answer : answers) figures.loss += answer.ns[0] / billionths / static_cast<double>(answers.size());
-  if (answers[0].ns.size() < 4) return;
+  if (answers[0].ns.size() < 5) return;
   figures.planned_bytes = answers[0].ns[1];
   figures.grown_bytes = answers[0].ns[2];
-  figures.predicted_ms = answers[0].ns[3] / 1e6;
+  figures.kernels_bytes = answers[0].ns[3];
+  figures.predicted_ms = answers[0].ns[4] / 1e6;
 }
 
 }  // namespace

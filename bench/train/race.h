@@ -19,10 +19,11 @@ struct Lane {
 };
 
 struct Figures {
-  std::vector<double> ms;                                       // of every step, the slowest rank's
-  double loss = 0;                                              // after the same number of steps for all
-  double planned_bytes = 0, grown_bytes = 0, predicted_ms = 0;  // of compiled steps, rank 0
-  std::string absent;                                           // why there are none
+  std::vector<double> ms;                                        // of every step, the slowest rank's
+  double loss = 0;                                               // after the same number of steps for all
+  double planned_bytes = 0, grown_bytes = 0, kernels_bytes = 0;  // of compiled steps, rank 0; as Way::memory
+  double predicted_ms = 0;
+  std::string absent;  // why there are none
 
   double median() const;
   double least() const;

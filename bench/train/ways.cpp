@@ -84,7 +84,18 @@ std::shared_ptr<Trained> trained(const std::string& way, std::shared_ptr<Model> 
   return made;
 }
 
-Result<Way> compiled_way(std::shared_ptr<Trained> made, const Tensors& batch) {
+// What is left when a model like this has computed and gone.
+Result<std::int64_t> bytes_of_kernels(const std::string& model_name, const Tensors& batch) {
+  const std::int64_t before = resident_bytes();
+  {
+    HOCKET_TRY(const std::shared_ptr<Model> model, make_model(model_name));
+    model->forward(batch[0], batch[1]).backward();
+  }
+  return resident_bytes() - before;
+}
+
+Result<Way> compiled_way(std::shared_ptr<Trained> made, const std::string& model_name, const Tensors& batch) {
+  HOCKET_TRY(const std::int64_t kernels, bytes_of_kernels(model_name, batch));
   const std::int64_t before = resident_bytes();
   StepOptions options;
   options.parameters = named_tensors(*made->model);
@@ -94,7 +105,8 @@ Result<Way> compiled_way(std::shared_ptr<Trained> made, const Tensors& batch) {
   auto step = std::make_shared<CompiledStep>(std::move(compiled));
   HOCKET_CHECK(step->run(batch));
   Way way;
-  way.memory = {static_cast<double>(step->executor().planned().count), static_cast<double>(resident_bytes() - before)};
+  way.memory = {static_cast<double>(step->executor().planned().count), static_cast<double>(resident_bytes() - before),
+                static_cast<double>(kernels)};
   way.predicted_ns = step->compiled().after.step_time.seconds() * 1e9;
   way.step = [step, made, batch]() -> Result<double> {
     HOCKET_TRY(const Tensors loss, step->run(batch));
@@ -111,7 +123,7 @@ Result<Way> make_way(const std::string& name, const std::string& model_name, con
   try {
     if (name == "communication") return communication_alone(*model);
     std::shared_ptr<Trained> made = trained(name, std::move(model), world);
-    if (name.starts_with("compiled")) return compiled_way(std::move(made), batch);
+    if (name.starts_with("compiled")) return compiled_way(std::move(made), model_name, batch);
     Way way;
     way.step = [made, batch]() -> Result<double> { return made->step(batch)[0].item<double>(); };
     HOCKET_CHECK(way.step());

@@ -14,8 +14,10 @@ namespace hocket::train_bench {
 // A model of its own, and one step of training it.
 struct Way {
   std::function<Result<double>()> step;  // the loss before it
-  std::vector<double> memory = {};       // bytes: planned, and by how much the process grew; of compiled steps only
-  double predicted_ns = 0;               // a compiled step by the cost model
+  // Of compiled steps only, in bytes: planned; by how much the process grew; and what kernels had taken for themselves before, the
+  // first time that they met tensors of these sizes (oneDNN's primitives and scratch memory), which no plan can know of.
+  std::vector<double> memory = {};
+  double predicted_ns = 0;  // a compiled step by the cost model
 };
 
 // alone       no communication
