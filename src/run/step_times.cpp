@@ -20,6 +20,7 @@ void StepTimes::add(const RunRecord& run) {
     const StepRecord& record = run.steps[computing_[i].index()];
     times_[i].push_back(record.end - record.start);
   }
+  totals_.push_back(run.total);
 }
 
 std::map<std::string, StepTimes::CallTime> StepTimes::by_call() const {
@@ -57,6 +58,14 @@ Result<Profile> StepTimes::profile(AllGather& ranks, Profile known) const {
     HOCKET_CHECK(known.set_call(call, Nanoseconds::from_picoseconds(slowest[next++] / time.steps)));
   }
   return known;
+}
+
+Result<Nanoseconds> StepTimes::total(AllGather& ranks) const {
+  const std::int64_t mine = totals_.empty() ? 0 : upper_median(totals_).picoseconds;
+  HOCKET_TRY(const auto all, ranks.gather({&mine, 1}));
+  std::int64_t longest = 0;
+  for (const auto& one : all) longest = std::max(longest, one.empty() ? 0 : one.front());
+  return Nanoseconds::from_picoseconds(longest);
 }
 
 }  // namespace hocket

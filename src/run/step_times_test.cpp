@@ -55,6 +55,7 @@ TEST(StepTimes, steps_with_the_same_call_take_together_what_they_took_and_a_slow
 TEST(StepTimes, ranks_take_the_times_of_the_one_that_they_wait_for) {
   const Program program = program_of(two_of_a_kind);
   std::vector<std::string> profiles(3);
+  std::vector<Nanoseconds> totals(3);
   LocalRanks ranks(3);
   std::vector<std::thread> threads;
   for (int rank = 0; rank < 3; ++rank) {
@@ -64,14 +65,17 @@ TEST(StepTimes, ranks_take_the_times_of_the_one_that_they_wait_for) {
       Profile known;
       known.set_name("other", Nanoseconds::from_ns(5));
       profiles[static_cast<std::size_t>(rank)] = times.profile(ranks.rank(rank), known)->to_json();
+      totals[static_cast<std::size_t>(rank)] = times.total(ranks.rank(rank)).value();
     });
   }
   for (std::thread& thread : threads) thread.join();
   StepTimes slowest(program);
-  slowest.add(run_of(program, {{"a", 10}, {"c", 70}, {"d", 39}}));
+  const RunRecord slowest_run = run_of(program, {{"a", 10}, {"c", 70}, {"d", 39}});
+  slowest.add(slowest_run);
   Profile expected = slowest.profile().value();
   expected.set_name("other", Nanoseconds::from_ns(5));
   for (const std::string& profile : profiles) EXPECT_EQ(profile, expected.to_json());
+  for (const Nanoseconds total : totals) EXPECT_EQ(total, slowest_run.total);
 }
 
 TEST(StepTimes, knows_nothing_before_the_first_run) {

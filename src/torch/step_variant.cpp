@@ -62,22 +62,31 @@ Status StepVariant::measure(CostOptions& cost, const StepCompiler& compiler, con
   const Program estimated = *first.program();
   HOCKET_TRY(const auto collectives, measure_collectives(estimated, making.world, {.timeout = making.options.timeout}));
   if (collectives) cost.machine.collectives = *collectives;
-  HOCKET_TRY(cost.profile, profile_of(std::move(first), cost, making));
+  const double multiplier = cost.compute_multiplier;
+  HOCKET_CHECK(measure_runs(cost, std::move(first), making));
   HOCKET_TRY(Compiled second, compiler.compile(making.captured.graph, cost));
   if (*second.program() == estimated) return {};
-  HOCKET_TRY(cost.profile, profile_of(std::move(second), cost, making));
-  return {};
+  cost.compute_multiplier = multiplier;
+  return measure_runs(cost, std::move(second), making);
 }
 
-// All ranks come to the same.
-Result<Profile> StepVariant::profile_of(Compiled compiled, const CostOptions& cost, const Making& making) {
+// All ranks come to the same. What a step takes beyond what the model makes of its kernels and collectives is processor time that
+// communication takes from the computation, in waits and between kernels, as it does where both share a core: the computation counts
+// as so much slower.
+Status StepVariant::measure_runs(CostOptions& cost, Compiled compiled, const Making& making) {
   StepVariant variant(making.types, making.captured, std::move(compiled), cost);
   HOCKET_CHECK(variant.prepare(making.world, {making.options.timeout, true}));
   StepTimes times(variant.executor().program());
   HOCKET_CHECK(variant.run_for(times, making));
   HOCKET_TRY(const Communicator everybody, making.world.communicator());
   AllRanks all(everybody);
-  return times.profile(all, cost.profile);
+  HOCKET_TRY(cost.profile, times.profile(all, cost.profile));
+  HOCKET_TRY(const Nanoseconds took, times.total(all));
+  HOCKET_TRY(const Measures model, hocket::measure(variant.compiled.subject, CostModel(cost)));
+  if (took > model.step_time && model.compute > Nanoseconds()) {
+    cost.compute_multiplier *= 1 + (took - model.step_time).seconds() / model.compute.seconds();
+  }
+  return {};
 }
 
 Status StepVariant::run_for(StepTimes& times, const Making& making) {

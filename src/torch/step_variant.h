@@ -58,7 +58,7 @@ class StepVariant {
     const StepOptions& options;
   };
   static Status measure(CostOptions& cost, const StepCompiler& compiler, const Making& making);
-  static Result<Profile> profile_of(Compiled compiled, const CostOptions& cost, const Making& making);
+  static Status measure_runs(CostOptions& cost, Compiled compiled, const Making& making);
   // As often as the options say; what the runs wrote is put back.
   Status run_for(StepTimes& times, const Making& making);
   std::vector<at::Tensor> all_tensors(const std::vector<at::Tensor>& inputs,

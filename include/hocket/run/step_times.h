@@ -31,6 +31,8 @@ class StepTimes {
   // The same on all ranks, of the one whose steps take the longest altogether: that is the one that the others wait for. What is
   // known of other calls stays.
   Result<Profile> profile(AllGather& ranks, Profile known = {}) const;
+  // The median of the runs on the rank where it is the longest.
+  Result<Nanoseconds> total(AllGather& ranks) const;
 
  private:
   struct CallTime {
@@ -42,6 +44,7 @@ class StepTimes {
   const Program& program_;
   std::vector<StepId> computing_;
   std::vector<std::vector<Nanoseconds>> times_;  // of each of these: one for each run
+  std::vector<Nanoseconds> totals_;              // of the runs
 };
 
 }  // namespace hocket
