@@ -152,8 +152,7 @@ bool OrderMaker::too_early(const Queue& queue) const {
   return need_[first] - computed_ > own + others + backlog;
 }
 
-bool OrderMaker::held_back(const Queue& queue) const {
-  if (too_early(queue)) return true;
+bool OrderMaker::waits_for_more(const Queue& queue) const {
   if (recipe_->bucket.empty() || queue.merge_class == no_class) return false;
   const Size rest = recipe_->patient[queue.merge_class] ? queue.remaining : queue.remaining / 2;
   return queue.pending < std::min(recipe_->hold[queue.merge_class], rest);
@@ -168,6 +167,15 @@ bool OrderMaker::before(const Queue& a, const Queue& b) const {
       return need_[a.heap.front().unit] < need_[b.heap.front().unit];
   }
   return b.heap.front() > a.heap.front();
+}
+
+// While there is something to compute, everything is held back as the recipe says; while there is only something to wait for, what
+// is patient.
+bool OrderMaker::held_back(const Queue& queue) const {
+  if (compute_.empty())
+    return !waits_.empty() && !recipe_->bucket.empty() && queue.merge_class != no_class &&
+           recipe_->patient[queue.merge_class] && waits_for_more(queue);
+  return queue.retry > made_.order.size() || too_early(queue) || waits_for_more(queue);
 }
 
 bool OrderMaker::issue_from(Queue& queue) {
@@ -199,14 +207,13 @@ bool OrderMaker::issue_from(Queue& queue) {
   return true;
 }
 
-bool OrderMaker::issue_best(std::uint32_t lane, bool forced) {
+bool OrderMaker::issue_best(std::uint32_t lane) {
   for (const std::uint32_t index : queues_of_[lane]) queues_[index].refused = false;
   for (;;) {
     Queue* best = nullptr;
     for (const std::uint32_t index : queues_of_[lane]) {
       Queue& queue = queues_[index];
-      if (queue.heap.empty() || queue.refused || (!forced && (queue.retry > made_.order.size() || held_back(queue))))
-        continue;
+      if (queue.heap.empty() || queue.refused || held_back(queue)) continue;
       if (best == nullptr || before(queue, *best)) best = &queue;
     }
     if (best == nullptr) return false;
@@ -219,7 +226,7 @@ bool OrderMaker::issue_best(std::uint32_t lane, bool forced) {
 bool OrderMaker::issue_all(Time until) {
   bool any = false;
   for (std::uint32_t lane = 0; lane < units_.lanes(); ++lane) {
-    while (lane_free_[lane] <= until && issue_best(lane, compute_.empty())) any = true;
+    while (lane_free_[lane] <= until && issue_best(lane)) any = true;
   }
   return any;
 }

@@ -64,13 +64,14 @@ class OrderMaker {
   void run_arrived();
   bool issue_all(Time until);     // keeps lanes busy until then; has anything been issued?
   bool issue_from(Queue& queue);  // if memory allows
-  bool issue_best(std::uint32_t lane, bool forced);
+  bool issue_best(std::uint32_t lane);
   Entry take_first(std::vector<Entry>& heap) const;
   void drop_done(std::vector<Entry>& heap) const;
   void compute(UnitIndex u);  // it fits
   bool compute_one();
   void force();
   bool held_back(const Queue& queue) const;
+  bool waits_for_more(const Queue& queue) const;
   bool too_early(const Queue& queue) const;
   bool before(const Queue& a, const Queue& b) const;
   Time next_time(const Queue& queue) const;
