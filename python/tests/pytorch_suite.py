@@ -3,8 +3,8 @@
 
     pytorch_suite.py --backend hocket --ranks 2 [--match WORDS] [--json FILE]
 
-Many of them run only if the back end is called gloo. `--backend hocket-as-gloo` runs those, too: groups that PyTorch takes for gloo's are
-hocket's.
+Many of them run only if the back end is called gloo. They are told that it is, and run with the back end that is
+asked for.
 
 One line for each test that failed, then how many passed and were skipped. Ranks are forked, so that PyTorch is imported once.
 """
@@ -22,31 +22,22 @@ import unittest
 import warnings
 
 
-def pose_as_gloo():
-    """What torch.distributed makes as gloo is hocket's from now on."""
-    import types
+class AlsoGloo(str):
+    """The name of a back end; a test that asks is told that it is gloo, too."""
 
-    from torch._C._distributed_c10d import Backend as CompiledBackend
-    from torch.distributed import distributed_c10d
+    __hash__ = str.__hash__
 
-    from hocket import _C
+    def __eq__(self, other):
+        return other == "gloo" or str.__eq__(self, other)
 
-    class IsAnyBackend(type):
-        def __instancecheck__(cls, one):
-            return isinstance(one, CompiledBackend)
-
-    class Gloo(metaclass=IsAnyBackend):
-        def __new__(cls, store, rank, size, timeout):
-            return _C.create_backend(store, rank, size, timeout, "posing as gloo", [])
-
-    CompiledBackend.options = types.SimpleNamespace()
-    distributed_c10d.ProcessGroupGloo = Gloo
+    def __ne__(self, other):
+        return not self == other
 
 
 def load(backend, ranks, folder):
     """The test class, with ranks that are forked from this process."""
     os.environ |= {
-        "BACKEND": backend.removeprefix("hocket-as-"),
+        "BACKEND": "gloo",
         "WORLD_SIZE": str(ranks),
         "TEMP_DIR": folder,
         "MASTER_ADDR": "127.0.0.1",
@@ -60,18 +51,19 @@ def load(backend, ranks, folder):
     import hocket  # noqa: F401
 
     torch.set_num_threads(1)
-    # What a back end that PyTorch does not know says of itself.
-    for feature in ("ddp", "subgroup", "plugin"):
-        DistTestCases.backend_feature[feature].add("hocket")
     from torch.testing._internal.distributed import distributed_test
+
+    distributed_test.BACKEND = AlsoGloo(backend)
+    for feature in ("cuda", "ddp", "gpu", "plugin", "subgroup"):
+        DistTestCases.backend_feature[feature].add(backend)
+    for profiled in (distributed_test.PROFILING_SUPPORTED_BACKENDS, distributed_test.SEND_RECV_PROFILING_SUPPORTED_BACKENDS):
+        profiled.append(backend)
 
     class TestDistBackendWithFork(distributed_test.TestDistBackend, distributed_test.DistributedTest._DistTestBase):
         def setUp(self):
             super().setUp()
             self._start_processes(torch.multiprocessing.get_context("fork").Process)
 
-    if backend == "hocket-as-gloo":
-        pose_as_gloo()
     os.makedirs(f"{folder}/barrier", exist_ok=True)
     os.makedirs(f"{folder}/test_dir", exist_ok=True)
     return TestDistBackendWithFork
