@@ -65,6 +65,7 @@ DistributedBackend::WorkHandle DistributedBackend::broadcast(Tensors& tensors, c
 
 DistributedBackend::WorkHandle DistributedBackend::allreduce(Tensors& tensors, const c10d::AllreduceOptions& opts) {
   const char* op = "all_reduce";
+  if (tensors.size() == 1 && tensors.front().layout() == at::kSparse) return allreduce_sparse(tensors, opts);
   const at::Tensor& tensor = only(op, tensors);
   const C10dReduction by = reduction_of(op, opts.reduceOp);
   Started started = start(OpType::ALLREDUCE, "hocket:all_reduce", tensors, tensors, opts);

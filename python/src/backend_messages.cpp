@@ -74,6 +74,8 @@ DistributedBackend::WorkHandle DistributedBackend::recvAnysource(Tensors& tensor
   return message(OpType::RECVANYSOURCE, "hocket:recvAnySource", tensors, any_source, tag);
 }
 
+// The words of the errors are those of gloo, which people look for.
+//
 // Everyone says to rank 0 that it is here, and waits until rank 0 has heard it of all: rank 0 knows who is missing.
 void DistributedBackend::monitoredBarrier(const c10d::BarrierOptions& opts, bool wait_all_ranks) {
   const std::int32_t barrier = monitored_++ % barriers_with_tags;
@@ -86,10 +88,13 @@ void DistributedBackend::monitoredBarrier(const c10d::BarrierOptions& opts, bool
     if (status) status = communicator().irecv(&word, 1, Dtype::u8, 0, go_on_tag(barrier), options).wait();
     if (status) return;
     throw_error({ErrorKind::peer,
-                 fmt::format("rank {} came to monitored_barrier, but rank 0 did not let it go on, and can say who is "
-                             "missing: {}",
+                 fmt::format("Rank {} successfully reached monitoredBarrier, but received errors while waiting for "
+                             "send/recv from rank 0, which can say who is missing: {}",
                              rank_, status.error().message),
                  ""});
+  }
+  if (*options.timeout <= std::chrono::milliseconds(0)) {
+    throw_error({ErrorKind::peer, "Rank 0 timed out in monitoredBarrier after 0 ms: it was given no time", ""});
   }
   std::vector<Work> arrivals;
   std::vector<std::uint8_t> words(static_cast<std::size_t>(size_));
@@ -108,7 +113,7 @@ void DistributedBackend::monitoredBarrier(const c10d::BarrierOptions& opts, bool
   if (!missing.empty()) {
     if (!wait_all_ranks) missing.resize(1);
     throw_error({ErrorKind::peer,
-                 fmt::format("rank{} {} failed to pass monitored_barrier in {} ms: {}", missing.size() > 1 ? "s" : "",
+                 fmt::format("Rank{} {} failed to pass monitoredBarrier in {} ms: {}", missing.size() > 1 ? "s" : "",
                              fmt::join(missing, ", "), options.timeout->count(), reason),
                  ""});
   }

@@ -10,9 +10,11 @@
 
 namespace hocket {
 
+// Programs look for the word timeout in what torch.distributed throws.
 void throw_error(const Error& error) {
   if (error.kind == ErrorKind::usage) C10_THROW_ERROR(ValueError, error.to_string());
-  C10_THROW_ERROR(DistBackendError, error.to_string());
+  const bool late = error.message.find(" did not come within ") != std::string::npos;
+  C10_THROW_ERROR(DistBackendError, (late ? "a timeout has passed: " : "") + error.to_string());
 }
 
 namespace {

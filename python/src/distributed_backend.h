@@ -62,6 +62,9 @@ class DistributedBackend final : public c10d::Backend {
   WorkHandle scatter(Tensors& outputs, TensorLists& inputs, const c10d::ScatterOptions& opts) override;
   WorkHandle alltoall(Tensors& outputs, Tensors& inputs, const c10d::AllToAllOptions& opts) override;
 
+  // backend_sparse.cpp
+  WorkHandle allreduce_sparse(Tensors& tensors, const c10d::AllreduceOptions& opts) override;
+
   // backend_messages.cpp
   WorkHandle send(Tensors& tensors, int destination, int tag) override;
   WorkHandle recv(Tensors& tensors, int source, int tag) override;
@@ -87,6 +90,8 @@ class DistributedBackend final : public c10d::Backend {
   WorkHandle finish(Started& started, std::vector<Work> works);
   WorkHandle message(c10d::OpType op, const char* title, Tensors& tensors, int peer, int tag);
   WorkHandle receive_from_anyone(Started& started, const Transfer& into, Dtype dtype, int tag);
+  // What all ranks have, one behind the other, when it returns.
+  at::Tensor gather_now(const at::Tensor& mine, const CallOptions& options);
   std::int32_t root(const char* op, std::int64_t rank) const;
 
   GroupRequest request_;

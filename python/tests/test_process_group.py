@@ -173,6 +173,21 @@ def functional(rank):
     assert [one.tolist() for one in several] == [[size] * 2, [size]]
 
 
+def sparse_tensors(rank):
+    size = dist.get_world_size()
+    places = torch.tensor([[0, rank + 1], [1, rank]])
+    tensor = torch.sparse_coo_tensor(places, torch.tensor([1.0, 2.0 + rank]), (size + 1, size + 1))
+    expected = torch.zeros(size + 1, size + 1)
+    expected[0, 1] = size
+    for other in range(size):
+        expected[other + 1, other] += 2.0 + other
+    dist.all_reduce(tensor)
+    assert torch.equal(tensor.to_dense(), expected)
+    empty = torch.sparse_coo_tensor(torch.zeros(1, 0, dtype=torch.int64), torch.zeros(0, 3), (4, 3))
+    dist.all_reduce(empty)
+    assert empty._nnz() == 0
+
+
 def symmetric_tensors(rank):
     import hocket
 
@@ -199,6 +214,7 @@ def symmetric_tensors(rank):
         (3, messages_from_anyone),
         (3, coalesced),
         (2, functional),
+        (3, sparse_tensors),
         (2, symmetric_tensors),
     ],
 )
@@ -269,10 +285,10 @@ def monitored_barriers(rank):
         raises(
             dist.DistBackendError,
             lambda: dist.monitored_barrier(timeout=half_a_second, wait_all_ranks=True),
-            "ranks 1, 2 failed to pass monitored_barrier in 500 ms",
+            "Ranks 1, 2 failed to pass monitoredBarrier in 500 ms",
         )
     elif rank == 3:
-        raises(dist.DistBackendError, lambda: dist.monitored_barrier(timeout=half_a_second), "rank 0 did not let it go on")
+        raises(dist.DistBackendError, lambda: dist.monitored_barrier(timeout=half_a_second), "while waiting for send/recv from rank 0")
 
 
 def test_ranks_that_call_something_else_are_told_of_both_calls():

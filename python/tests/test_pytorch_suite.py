@@ -10,19 +10,9 @@ import pytest
 
 SUITE = pathlib.Path(__file__).with_name("pytorch_suite.py")
 
-WORDS = "the error comes in time and on the right ranks, in other words than gloo's"
-
+# Tests that no back end can pass that PyTorch does not know by name.
 KNOWN = {
-    "test_ddp_logging_data_cpu": "PyTorch writes 'custom' for a back end that it does not know, and the test expects its name",
-    "test_barrier_timeout_full_group": WORDS,
-    "test_barrier_timeout_global": WORDS,
-    "test_barrier_timeout_group": WORDS,
-    "test_monitored_barrier_gloo": WORDS,
-    "test_monitored_barrier_gloo_rank_0_timeout": WORDS,
-    "test_monitored_barrier_gloo_subgroup": WORDS,
-    "test_monitored_barrier_failure_order": WORDS,
-    "test_monitored_barrier_wait_all_ranks": WORDS,
-    "test_sparse_all_reduce_sum": "sums of sparse tensors are not there yet",
+    "test_ddp_logging_data_cpu": "PyTorch writes 'custom' for the name of any such back end, and the test expects its name",
 }
 
 
@@ -55,7 +45,7 @@ def test_a_sample_passes(tmp_path):
 
 @pytest.mark.long
 @pytest.mark.parametrize("ranks", [2, 3, 4])
-def test_all_of_them_pass_but_those_that_are_known(ranks, tmp_path):
+def test_all_that_gloo_passes_pass(ranks, tmp_path):
     found = outcomes(ranks, "", tmp_path, 3000)
     assert not failed(found)
-    assert count(found, "passed") >= 84
+    assert count(found, "passed") >= 90
