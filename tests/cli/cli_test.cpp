@@ -68,7 +68,9 @@ TEST_F(Cli, ConvertGoesToJsonAndBack) {
   EXPECT_EQ(hocket("convert g.json.gz again.hk").code, 0);
   EXPECT_EQ(read("again.hk"), sound);
   EXPECT_EQ(hocket("convert g.json.gz g.json").code, 0);
+  EXPECT_EQ(hocket("convert g.json.gz -o same.json").code, 0);
   EXPECT_EQ(nlohmann::json::parse(read("g.json")).at("schema"), "commgraph/1");
+  EXPECT_EQ(read("same.json"), read("g.json"));
 }
 
 TEST_F(Cli, ConvertPrintsTextByDefaultAndBrieflyOnDemand) {

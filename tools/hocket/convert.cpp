@@ -66,7 +66,7 @@ void add_convert(CLI::App& app, Action& action) {
   CLI::App* command = app.add_subcommand("convert", "Write a graph as program text, as JSON or as a Chakra trace");
   command->add_option("FROM", options->from, "text, JSON or gzipped JSON; - is standard input")->required();
   command
-      ->add_option("TO", options->to,
+      ->add_option("TO,-o,--output", options->to,
                    "its name tells the form: .json, .json.gz, .et for a Chakra trace, else text; - is standard output")
       ->capture_default_str();
   command->add_option("--format", options->format, "text or json, whatever the name says")
