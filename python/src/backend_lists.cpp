@@ -44,6 +44,18 @@ std::vector<std::int64_t> counts_of(const std::vector<at::Tensor>& tensors) {
   return counts;
 }
 
+// So many elements for one of the ranks, none for the others.
+std::vector<std::int64_t> counts_for(std::int32_t rank, std::int64_t count, int size) {
+  std::vector<std::int64_t> counts(static_cast<std::size_t>(size), 0);
+  counts[static_cast<std::size_t>(rank)] = count;
+  return counts;
+}
+
+// So many for every rank.
+std::vector<std::int64_t> counts_for_all(std::int64_t count, int size) {
+  return std::vector<std::int64_t>(static_cast<std::size_t>(size), count);
+}
+
 }  // namespace
 
 DistributedBackend::WorkHandle DistributedBackend::allgather(TensorLists& outputs, Tensors& inputs,
@@ -160,11 +172,10 @@ DistributedBackend::WorkHandle DistributedBackend::gather(TensorLists& outputs, 
   Started started = start(OpType::GATHER, "hocket:gather", inputs, list, opts);
   const at::Tensor from = in_one_piece(input);
   const at::Tensor to = receives ? written_joined(op, list, started.back) : at::empty({0}, from.options());
-  std::vector<std::int64_t> sent(static_cast<std::size_t>(size_), 0);
-  sent[static_cast<std::size_t>(to_rank)] = from.numel();
-  const std::vector<std::int64_t> got(static_cast<std::size_t>(size_), receives ? from.numel() : 0);
-  return finish(started, communicator().all_to_all(from.const_data_ptr(), sent, to.mutable_data_ptr(), got,
-                                                   moved_as(from), options_with(started, {from, to})));
+  return finish(started,
+                communicator().all_to_all(from.const_data_ptr(), counts_for(to_rank, from.numel(), size_),
+                                          to.mutable_data_ptr(), counts_for_all(receives ? from.numel() : 0, size_),
+                                          moved_as(from), options_with(started, {from, to})));
 }
 
 DistributedBackend::WorkHandle DistributedBackend::scatter(Tensors& outputs, TensorLists& inputs,
@@ -183,10 +194,8 @@ DistributedBackend::WorkHandle DistributedBackend::scatter(Tensors& outputs, Ten
   Started started = start(OpType::SCATTER, "hocket:scatter", list, outputs, opts);
   const at::Tensor from = sends ? joined(op, list) : at::empty({0}, output.options());
   const at::Tensor to = written_in_one_piece(output, false, started.back);
-  std::vector<std::int64_t> got(static_cast<std::size_t>(size_), 0);
-  got[static_cast<std::size_t>(from_rank)] = to.numel();
-  const std::vector<std::int64_t> sent(static_cast<std::size_t>(size_), sends ? to.numel() : 0);
-  return finish(started, communicator().all_to_all(from.const_data_ptr(), sent, to.mutable_data_ptr(), got,
+  return finish(started, communicator().all_to_all(from.const_data_ptr(), counts_for_all(sends ? to.numel() : 0, size_),
+                                                   to.mutable_data_ptr(), counts_for(from_rank, to.numel(), size_),
                                                    moved_as(to), options_with(started, {from, to})));
 }
 

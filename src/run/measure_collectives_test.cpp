@@ -2,18 +2,11 @@
 
 #include <gtest/gtest.h>
 
-#include "hocket/ir/text.h"
-#include "hocket/lower/lower.h"
+#include "support/lowered_program.h"
 #include "support/world_threads.h"
 
 namespace hocket {
 namespace {
-
-Program program_of(const std::string& text) {
-  const Result<Graph> graph = parse_graph(text, "test");
-  EXPECT_TRUE(graph) << graph.error().to_string();
-  return lower(*graph, {}).value().program;
-}
 
 constexpr const char* with_collectives = R"(graph @g(%x: f32[64], %y: f32[64]) {
   group @both = ranks[0,1]

@@ -5,17 +5,10 @@
 #include <thread>
 
 #include "hocket/cost/local_ranks.h"
-#include "hocket/ir/text.h"
-#include "hocket/lower/lower.h"
+#include "support/lowered_program.h"
 
 namespace hocket {
 namespace {
-
-Program program_of(const std::string& text) {
-  const Result<Graph> graph = parse_graph(text, "test");
-  EXPECT_TRUE(graph) << graph.error().to_string();
-  return lower(*graph, {}).value().program;
-}
 
 constexpr const char* two_of_a_kind = R"(graph @g(%x: f32[64]) {
   group @both = ranks[0,1]
