@@ -189,12 +189,11 @@ struct HostsReduce::Running {
   }
 
   Status wait_until_ready(Flight& flight) {
-    const auto start = std::chrono::steady_clock::now();
-    Patience patience(call.deadline(), context.rhythm().usual());
+    Patience patience(call.deadline(), &context.rhythm());
     for (;;) {
       HOCKET_CHECK(advance());
       if (flight.state == Flight::State::ready) {
-        if (patience.tried()) context.rhythm().waited(std::chrono::steady_clock::now() - start);
+        patience.came();
         return {};
       }
       HOCKET_CHECK(context.look());

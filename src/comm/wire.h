@@ -83,25 +83,6 @@ void provide_wire(Launcher launcher, WireOpener opener);
 // Null if there is none.
 WireOpener provided_wire(Launcher launcher);
 
-// Sleeps a little longer each time that nothing has come. A core that only looks for messages is one that the ranks of the
-// same host can't compute on.
-class Patience {
- public:
-  // `usual`: what such a wait has lasted; if that is long, sleeps from the start, a part of it at a time.
-  explicit Patience(Deadline deadline, std::chrono::nanoseconds usual = {});
-  void pause();
-  // For those who can be woken: how long to sleep before the next look, once others have had the core.
-  std::chrono::nanoseconds next();
-  bool over() const { return std::chrono::steady_clock::now() >= deadline_; }
-  // Whether there was anything to wait for.
-  bool tried() const { return pauses_ > 0; }
-
- private:
-  Deadline deadline_;
-  std::chrono::nanoseconds slice_{};
-  int pauses_ = 0;
-};
-
 // What the waits for parts of large messages have lasted lately. Over a slow link each is a thousand times what a look takes, so
 // that looking eagerly would cost the ranks' compute as much as the transfer itself.
 class Rhythm {
@@ -111,6 +92,27 @@ class Rhythm {
 
  private:
   std::chrono::nanoseconds usual_{};
+};
+
+// Sleeps a little longer each time that nothing has come. A core that only looks for messages is one that the ranks of the
+// same host can't compute on.
+class Patience {
+ public:
+  // `rhythm`: what such waits have lasted; where that is long, sleeps from the start, a part of it at a time.
+  explicit Patience(Deadline deadline, Rhythm* rhythm = nullptr);
+  void pause();
+  // For those who can be woken: how long to sleep before the next look, once others have had the core.
+  std::chrono::nanoseconds next();
+  bool over() const { return std::chrono::steady_clock::now() >= deadline_; }
+  // What was waited for has come: the rhythm learns how long that took, if there was anything to wait for.
+  void came();
+
+ private:
+  Deadline deadline_;
+  Rhythm* rhythm_;
+  std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
+  std::chrono::nanoseconds slice_{};
+  int pauses_ = 0;
 };
 
 // Returns when all are complete, or when `look` finds a reason to stop. At the deadline an error that names the rank that is

@@ -23,8 +23,13 @@ constexpr std::chrono::microseconds longest_slice{500};
 
 }  // namespace
 
-Patience::Patience(Deadline deadline, std::chrono::nanoseconds usual) : deadline_(deadline) {
+Patience::Patience(Deadline deadline, Rhythm* rhythm) : deadline_(deadline), rhythm_(rhythm) {
+  const auto usual = rhythm ? rhythm->usual() : std::chrono::nanoseconds{};
   if (usual >= worth_sleeping) slice_ = std::clamp<std::chrono::nanoseconds>(usual / 4, shortest_slice, longest_slice);
+}
+
+void Patience::came() {
+  if (rhythm_ && pauses_ > 0) rhythm_->waited(std::chrono::steady_clock::now() - start_);
 }
 
 std::chrono::nanoseconds Patience::next() {
@@ -44,8 +49,7 @@ Status wait_for_all(std::span<const RequestHandle> requests, Deadline deadline, 
                     const std::function<Status()>& look, Rhythm* rhythm) {
   for (const RequestHandle& request : requests) {
     if (!request) continue;
-    const auto start = std::chrono::steady_clock::now();
-    Patience patience(deadline, rhythm ? rhythm->usual() : std::chrono::nanoseconds{});
+    Patience patience(deadline, rhythm);
     for (;;) {
       HOCKET_TRY(const bool done, request->test());
       if (done) break;
@@ -56,7 +60,7 @@ Status wait_for_all(std::span<const RequestHandle> requests, Deadline deadline, 
       }
       patience.pause();
     }
-    if (rhythm && patience.tried()) rhythm->waited(std::chrono::steady_clock::now() - start);
+    patience.came();
   }
   return {};
 }

@@ -84,9 +84,14 @@ TEST(Patience, sleeps_longer_the_longer_nothing_comes_up_to_a_limit) {
 }
 
 TEST(Patience, looks_at_once_where_waits_are_short_and_sleeps_a_part_of_long_ones) {
-  EXPECT_EQ(Patience(Deadline::max(), 150us).next(), 0ns);
-  EXPECT_EQ(Patience(Deadline::max(), 400us).next(), 100us);
-  EXPECT_EQ(Patience(Deadline::max(), 1min).next(), 500us);
+  const auto first_pause_after = [](std::chrono::nanoseconds usual) {
+    Rhythm rhythm;
+    rhythm.waited(4 * usual);  // a quarter of which counts
+    return Patience(Deadline::max(), &rhythm).next();
+  };
+  EXPECT_EQ(first_pause_after(150us), 0ns);
+  EXPECT_EQ(first_pause_after(400us), 100us);
+  EXPECT_EQ(first_pause_after(1min), 500us);
 }
 
 TEST(Rhythm, learns_long_waits_and_forgets_them_when_they_end) {
