@@ -2,7 +2,16 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 namespace hocket {
+namespace {
+
+bool same_layout(const TypeView& a, const TypeView& b) {
+  return a.dtype == b.dtype && std::ranges::equal(a.shape, b.shape) && std::ranges::equal(a.strides, b.strides);
+}
+
+}  // namespace
 
 GraphRewriter::GraphRewriter(const Graph& from)
     : from_(from),
@@ -77,8 +86,13 @@ NodeId GraphRewriter::copy(NodeId old) {
   spec.view_of = node.view_of.valid() ? now(node.view_of) : NodeId::none();
   if (follows) {
     moved_[old.index()] = true;
-    spec.infer = true;
     const NodeId base = now(node.view_of);
+    if (const std::optional<OutputSpec> type = type_beside(old, base)) {
+      outputs.push_back(*type);
+      spec.outputs = outputs;
+    } else {
+      spec.infer = true;
+    }
     if (!graph().outputs(base).empty()) {
       builder_.default_device(std::string(graph().device(graph().outputs(base)[0].device)));
     }
@@ -100,6 +114,30 @@ NodeId GraphRewriter::copy(NodeId old) {
   const NodeId added = builder_.add(spec);
   now_[old.index()] = added;
   return added;
+}
+
+std::optional<OutputSpec> GraphRewriter::type_beside(NodeId old, NodeId base) const {
+  const OpSpec* row = from_.op_table().find(from_.op_name(old));
+  if (row != nullptr && row->shape != nullptr) return std::nullopt;
+  const std::span<const Output> views = from_.outputs(old);
+  const std::span<const Output> olds = from_.outputs(from_.node(old).view_of);
+  const std::span<const Output> news = graph().outputs(base);
+  if (views.size() != 1 || olds.size() != 1 || news.size() != 1) return std::nullopt;
+  const TypeView view = from_.type(views[0]);
+  const TypeView was = from_.type(olds[0]);
+  const TypeView is = graph().type(news[0]);
+  const bool is_the_base = same_layout(view, was) && views[0].offset == olds[0].offset;
+  const Dim place[] = {views[0].offset, olds[0].offset, news[0].offset};
+  if (!is_the_base && !(same_layout(was, is) && all_static(place))) return std::nullopt;
+  const TypeView& type = is_the_base ? is : view;
+  OutputSpec moved;
+  moved.dtype = type.dtype;
+  moved.shape.assign(type.shape.begin(), type.shape.end());
+  moved.strides.emplace(type.strides.begin(), type.strides.end());
+  moved.offset = is_the_base ? place[2] : Dim(place[2].value() + place[0].value() - place[1].value());
+  moved.device = std::string(graph().device(news[0].device));
+  moved.shares = {base, 0};
+  return moved;
 }
 
 void GraphRewriter::replace(NodeId old, NodeId by) {

@@ -75,6 +75,40 @@ TEST(GraphRewriter, views_of_a_replaced_value_follow_it_to_its_storage_and_layou
   EXPECT_TRUE(verify(*changed).empty());
 }
 
+// Neither operator has a row in the table: what their results are views of is the capture's word.
+constexpr const char* with_unknown_writers = R"(graph @g(%x: f32[4,2]) {
+  %r = aten.relu(%x) : f32[4,2]
+  %all = mylib.fill(%r) : f32[4,2] {view_of=%r, mutates=[%r]}
+  %half = mylib.row(%all) : f32[2] offset 2 {view_of=%all}
+  return %all, %half
+}
+)";
+
+TEST(GraphRewriter, views_by_unknown_operators_follow_a_replaced_value_too) {
+  const Graph graph = parsed(with_unknown_writers);
+  const NodeId replaced = *graph.find("r");
+  GraphRewriter rewriter(graph);
+  for (std::size_t i = 0; i < graph.size(); ++i) {
+    if (NodeId(i) != replaced) {
+      rewriter.copy(NodeId(i));
+      continue;
+    }
+    const NodeId pool = rewriter.op("aten.new_empty", {rewriter.now(NodeId(0)), ArgInit({8, 2})}, "pool");
+    rewriter.replace(replaced, rewriter.op("aten.slice.Tensor", {pool, 0, 4, 8}, "part"));
+  }
+  const Result<Graph> changed = rewriter.finish();
+  ASSERT_TRUE(changed) << changed.error().to_string();
+  EXPECT_TRUE(verify(*changed).empty());
+  EXPECT_EQ(print(*changed), R"(graph @g(%x: f32[4,2]) {
+  %pool = aten.new_empty(%x, [8, 2]) : f32[8,2]
+  %part = aten.slice.Tensor(%pool, 0, 4, 8) : f32[4,2] offset 8
+  %all = mylib.fill(%part) : f32[4,2] offset 8 {view_of=%part, mutates=[%part]}
+  %half = mylib.row(%all) : f32[2] offset 10 {view_of=%all}
+  return %all, %half
+}
+)");
+}
+
 TEST(GraphRewriter, a_wait_of_a_replaced_collective_waits_for_the_new_one) {
   const Graph graph = parsed(R"(graph @g(%x: f32[4]) {
   group @dp = ranks[0,1]
