@@ -8,6 +8,7 @@
 
 #include "comm/calibrate_choice.h"
 #include "comm/calibrate_ranks.h"
+#include "comm/flag.h"
 #include "hocket/base/units.h"
 
 namespace hocket {
@@ -37,7 +38,10 @@ std::string text_of(std::int64_t bytes) { return bytes == Tuning::always ? "neve
 class Calibrator {
  public:
   Calibrator(CalibrationRanks& ranks, std::int32_t count, double seconds)
-      : ranks_(ranks), defaults_(Tuning::for_ranks(count)), tuning_(defaults_), budget_(seconds / comparisons) {}
+      : ranks_(ranks),
+        defaults_(Tuning::for_ranks(count, processor_count())),
+        tuning_(defaults_),
+        budget_(seconds / comparisons) {}
 
   Status block();
   Status whole_until();

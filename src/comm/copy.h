@@ -15,6 +15,16 @@ inline constexpr std::int64_t cache_line = 64;
 
 inline std::size_t bytes(std::int64_t count) { return static_cast<std::size_t>(count); }
 
+// Takes a line away from the caches that have read it, without waiting for that. __builtin_prefetch does this only for processors
+// that all have the instruction; those that don't take it for no operation.
+inline void prefetch_to_write(const void* line) {
+#if defined(__x86_64__)
+  asm volatile("prefetchw %0" : : "m"(*static_cast<const std::byte*>(line)));
+#else
+  __builtin_prefetch(line, 1);
+#endif
+}
+
 // What is streamed needs a stream_fence() behind it.
 inline void copy_unfenced(const std::byte* from, std::byte* to, std::int64_t count, bool streaming) {
   if (streaming) stream_copy(from, to, bytes(count));

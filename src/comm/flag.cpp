@@ -37,17 +37,11 @@ void relax() {
 
 bool spin(const Flag& flag, std::uint32_t number, std::chrono::nanoseconds time) {
   if (time.count() == 0) return raised(flag, number);
-  Clock::time_point
-      end{};  // most waits are over before the first look at the clock, which costs as much as a cache miss
-  for (;;) {
-    for (int i = 0; i < spins_between_looks_at_the_clock; ++i) {
-      if (raised(flag, number)) return true;
-      relax();
-    }
-    const auto now = Clock::now();
-    if (end == Clock::time_point{}) end = now + time;
-    else if (now >= end) return false;
-  }
+  const Clock::time_point end = Clock::now() + time;
+  do {
+    if (spin_briefly_until_raised(flag, number)) return true;
+  } while (Clock::now() < end);
+  return false;
 }
 
 bool yield(const Flag& flag, std::uint32_t number, std::chrono::nanoseconds time) {
@@ -79,6 +73,14 @@ void raise(Flag& flag, std::uint32_t number) {
 
 void ring(Flag& bell) {
   if (FlagProtocol<>::ring(bell)) wake_all(bell.number);
+}
+
+bool spin_briefly_until_raised(const Flag& flag, std::uint32_t number) {
+  for (int i = 0; i < spins_between_looks_at_the_clock; ++i) {
+    if (raised(flag, number)) return true;
+    relax();
+  }
+  return false;
 }
 
 bool spin_until_raised(const Flag& flag, std::uint32_t number, const WaitPolicy& policy) {

@@ -40,6 +40,8 @@ inline bool raised(const Flag& flag, std::uint32_t number) { return FlagProtocol
 // Adds one to a flag that several ranks raise. The order is that of raise().
 void ring(Flag& bell);
 
+// Looks a few times, which takes about as long as an answer of another core. True once the flag is raised.
+bool spin_briefly_until_raised(const Flag& flag, std::uint32_t number);
 // Spins and yields as the policy says. True once the flag is raised.
 bool spin_until_raised(const Flag& flag, std::uint32_t number, const WaitPolicy& policy);
 // Sleeps until the flag is raised, somebody calls wake(), or the time is over; may also return for no reason.

@@ -55,7 +55,7 @@ static Result<std::int64_t> cores_of_all(HostLink& link, Deadline deadline) {
 
 Result<std::shared_ptr<Host>> Host::create(HostLink link, Ranks ranks, Sharing sharing, Deadline deadline) {
   HOCKET_TRY(const std::int64_t cores, cores_of_all(link, deadline));
-  HOCKET_TRY(const TuningTable tuning, agree_on_tuning(link, Env::get().cache, deadline));
+  HOCKET_TRY(const TuningTable tuning, agree_on_tuning(link, Env::get().cache, cores, deadline));
   HOCKET_TRY(HostMemory memory, HostMemory::create(link, sharing, deadline));
   HOCKET_TRY(PeerWatch watch, PeerWatch::create(link, ranks, deadline));
   std::shared_ptr<Host> host(new Host(std::move(link), std::move(ranks), std::move(memory), std::move(watch)));

@@ -1,8 +1,12 @@
 #include "comm/rounds.h"
 
+#include <sched.h>
+
 #include <algorithm>
 #include <cstring>
 #include <thread>
+
+#include "comm/copy.h"
 
 namespace hocket {
 
@@ -63,6 +67,12 @@ Status Rounds::wait_for_slot() {
   return {};
 }
 
+// The others have read the next line when it was last used: it is to be this core's own again by the time that it is written.
+void Rounds::fetch_to_write(const Line& line, bool both) {
+  prefetch_to_write(&line);
+  if (both) prefetch_to_write(reinterpret_cast<const std::byte*>(&line) + cache_line);
+}
+
 void Rounds::post(std::uint64_t note) {
   Line& line = line_of(place_);
   if (small_slot_ > one_line_bytes) {
@@ -73,6 +83,7 @@ void Rounds::post(std::uint64_t note) {
   line.fingerprint = fingerprint_;
   line.note = note;
   raise(line.flag, round_);
+  fetch_to_write(line_of(place_, round_ + 1), small_slot_ > one_line_bytes);
   // Only now, while the others' flags are on their way.
   if (!is_recorded_) control_of(place_).flight.begin(*call_, used_);
   is_recorded_ = true;
@@ -93,8 +104,21 @@ bool Rounds::notes_are(std::uint64_t note) const {
 }
 
 Status Rounds::wait(std::int32_t place, std::uint32_t round) {
-  if (spin_until_raised(line_of(place, round).flag, round, host_->policy())) return {};
+  const Flag& flag = line_of(place, round).flag;
+  if (spin_briefly_until_raised(flag, round)) return {};
+  // Who spins on the core of the one it waits for only keeps that one from going on. Where cores are free, the way out is to sleep:
+  // the kernel looks for an idle core when it wakes somebody, not when somebody yields.
+  const bool in_the_way = host_->policy().spin.count() > 0 && shares_core_with(place);
+  if (!in_the_way && spin_until_raised(flag, round, host_->policy())) return {};
   return wait_long(place, round);
+}
+
+// As far as is known: ranks say where they are when they wait.
+bool Rounds::shares_core_with(std::int32_t place) {
+  const std::int32_t here = sched_getcpu() + 1;
+  std::atomic<std::int32_t>& mine = control_of(place_).core;
+  if (mine.load(std::memory_order_relaxed) != here) mine.store(here, std::memory_order_relaxed);
+  return here > 0 && control_of(place).core.load(std::memory_order_relaxed) == here;
 }
 
 Status Rounds::wait_long(std::int32_t place, std::uint32_t round) {

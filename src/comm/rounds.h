@@ -110,6 +110,7 @@ class Rounds {
     Line lines[turns];
     alignas(128) std::atomic<std::uint32_t> failed;  // 1: being written, 2: the reason is there
     char reason[508];
+    alignas(128) std::atomic<std::int32_t> core;  // one more than the number of the one on which this rank last waited
     alignas(128) FlightRing flight;
   };
 
@@ -120,9 +121,11 @@ class Rounds {
     return members_.size() == 2 && Turn::are_swapped(round_) ? 1 - place : place;
   }
   Line& line_of(std::int32_t place) const { return line_of(place, round_); }
+  static void fetch_to_write(const Line& line, bool both);
   Status wait(std::int32_t place, std::uint32_t round);
   Status wait_for_slot();
   tl::unexpected<Error> called_something_else(std::int32_t place);
+  bool shares_core_with(std::int32_t place);
   Status wait_long(std::int32_t place, std::uint32_t round);
   Status check_peers() const;
   Error late(std::int32_t place) const;

@@ -13,14 +13,16 @@ struct Tuning {
   static constexpr std::int64_t always = std::numeric_limits<std::int64_t>::max();
 
   std::int64_t one_shot_until = std::int64_t{256} << 10;  // all_reduce; longer ones are two_shot
-  std::int64_t whole_until = std::int64_t{128} << 10;     // in one round
+  std::int64_t whole_until = std::int64_t{128} << 10;     // in as few rounds as the slots allow
   std::int64_t block = std::int64_t{64} << 10;            // of longer ones
   std::int64_t streaming_from = std::int64_t{16} << 20;   // results of other buffers than the inputs go past the cache
   std::int64_t pushing_streams_from = std::int64_t{16} << 20;
 
-  static Tuning for_ranks(std::int32_t ranks) {
+  static Tuning for_ranks(std::int32_t ranks, std::int64_t cores) {
     Tuning tuning;
     if (ranks <= 2) tuning.one_shot_until = always;  // each would reduce one half, and copy it twice for that
+    // A round is over when all ranks have had a turn on the cores they share: few large ones are faster.
+    if (ranks > cores) tuning.whole_until = std::int64_t{1} << 20;
     return tuning;
   }
   friend bool operator==(const Tuning&, const Tuning&) = default;
@@ -31,8 +33,9 @@ class TuningTable {
  public:
   static constexpr std::size_t rows = 4;
 
-  TuningTable() {
-    for (std::size_t row = 0; row < rows; ++row) rows_[row] = Tuning::for_ranks(most_ranks[row]);
+  // Thresholds that nobody has measured, for ranks that share so many cores.
+  explicit TuningTable(std::int64_t cores = std::numeric_limits<std::int64_t>::max()) {
+    for (std::size_t row = 0; row < rows; ++row) rows_[row] = Tuning::for_ranks(fewest_ranks[row], cores);
   }
   static std::size_t row_of(std::int32_t ranks) { return ranks <= 2 ? 0 : ranks <= 4 ? 1 : ranks <= 8 ? 2 : 3; }
   static std::string_view name_of_row(std::size_t row) {
@@ -46,7 +49,7 @@ class TuningTable {
   friend bool operator==(const TuningTable&, const TuningTable&) = default;
 
  private:
-  static constexpr std::int32_t most_ranks[rows] = {2, 4, 8, std::numeric_limits<std::int32_t>::max()};
+  static constexpr std::int32_t fewest_ranks[rows] = {2, 3, 5, 9};
   std::array<Tuning, rows> rows_;
 };
 

@@ -30,7 +30,7 @@ struct Field {
 
 constexpr Field fields[] = {
     {"one_shot_until", &Tuning::one_shot_until, 0, Tuning::always},
-    {"whole_until", &Tuning::whole_until, 0, Rounds::slot_bytes},
+    {"whole_until", &Tuning::whole_until, 0, Tuning::always},
     {"block", &Tuning::block, smallest_block, Rounds::slot_bytes},
     {"streaming_from", &Tuning::streaming_from, 0, Tuning::always},
     {"pushing_streams_from", &Tuning::pushing_streams_from, 0, Tuning::always},
@@ -107,17 +107,18 @@ Result<TuningTable> parse_tuning(std::string_view text, std::string_view machine
   return table;
 }
 
-TuningTable load_tuning(const std::string& folder) {
-  if (folder.empty()) return {};
+TuningTable load_tuning(const std::string& folder, std::int64_t cores) {
+  const TuningTable defaults(cores);
+  if (folder.empty()) return defaults;
   const std::string path = tuning_path(folder);
   std::error_code ignored;
-  if (!std::filesystem::exists(path, ignored)) return {};
+  if (!std::filesystem::exists(path, ignored)) return defaults;
   const Result<TuningTable> table =
       read_file(path).and_then([](const std::string& text) { return parse_tuning(text, machine_name()); });
   if (table) return *table;
   log().warn("{}; using default thresholds: hocket calibrate writes the file anew",
              at(table.error(), path).to_string());
-  return {};
+  return defaults;
 }
 
 Status save_tuning(const TuningTable& table, const std::string& folder) {
@@ -130,10 +131,10 @@ Status save_tuning(const TuningTable& table, const std::string& folder) {
   return write_file(tuning_path(folder), to_json(table, machine_name()));
 }
 
-Result<TuningTable> agree_on_tuning(HostLink& link, const std::string& folder, Deadline deadline) {
+Result<TuningTable> agree_on_tuning(HostLink& link, const std::string& folder, std::int64_t cores, Deadline deadline) {
   // The text of the file, so that what is sent is checked like what is read.
   constexpr std::string_view agreed = "agreed";
-  const std::string mine = link.rank() == 0 ? to_json(load_tuning(folder), agreed) : "";
+  const std::string mine = link.rank() == 0 ? to_json(load_tuning(folder, cores), agreed) : "";
   HOCKET_TRY(const std::vector<Packet> all, link.exchange(mine, {}, deadline));
   return parse_tuning(all.front().bytes, agreed);
 }

@@ -19,12 +19,12 @@ std::string to_json(const TuningTable& table, std::string_view machine);
 // Errors say which field is wrong; a file of another machine or version is an error, too.
 Result<TuningTable> parse_tuning(std::string_view text, std::string_view machine);
 
-// What the cache folder has for this machine, else the defaults. A file that can't be used is worth a warning, an absent one is
+// What the cache folder has for this machine, else the defaults for ranks that share so many cores. A file that can't be used is worth a warning, an absent one is
 // not.
-TuningTable load_tuning(const std::string& folder);
+TuningTable load_tuning(const std::string& folder, std::int64_t cores);
 Status save_tuning(const TuningTable& table, const std::string& folder);
 
 // Collective: what rank 0 of the link has found in its folder. Ranks that cut their messages differently could not talk to each other.
-Result<TuningTable> agree_on_tuning(HostLink& link, const std::string& folder, Deadline deadline);
+Result<TuningTable> agree_on_tuning(HostLink& link, const std::string& folder, std::int64_t cores, Deadline deadline);
 
 }  // namespace hocket

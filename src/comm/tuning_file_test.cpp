@@ -17,6 +17,8 @@ namespace {
 using Json = nlohmann::ordered_json;
 using ::testing::HasSubstr;
 
+constexpr std::int64_t many_cores = 1000;
+
 TuningTable some_table() {
   TuningTable table;
   table.row(0).one_shot_until = 12345;
@@ -41,15 +43,23 @@ TEST(TuningTable, has_a_row_for_every_number_of_ranks) {
   EXPECT_LT(TuningTable().for_ranks(3).one_shot_until, Tuning::always);
 }
 
+TEST(TuningTable, has_larger_rounds_by_default_where_ranks_share_cores) {
+  const TuningTable free(4);
+  const TuningTable crowded(2);
+  EXPECT_EQ(crowded.for_ranks(2), free.for_ranks(2)) << "two ranks have a core each in both";
+  EXPECT_GT(crowded.for_ranks(4).whole_until, free.for_ranks(4).whole_until);
+  EXPECT_GT(free.for_ranks(5).whole_until, free.for_ranks(4).whole_until);
+}
+
 TEST_F(TuningFile, is_the_same_after_writing_and_reading) {
   ASSERT_TRUE(save_tuning(some_table(), folder_));
-  EXPECT_EQ(load_tuning(folder_), some_table());
+  EXPECT_EQ(load_tuning(folder_, many_cores), some_table());
 }
 
 TEST_F(TuningFile, that_is_absent_gives_the_defaults_without_a_word) {
   ::testing::internal::CaptureStderr();
-  EXPECT_EQ(load_tuning(folder_), TuningTable());
-  EXPECT_EQ(load_tuning(""), TuningTable());
+  EXPECT_EQ(load_tuning(folder_, many_cores), TuningTable());
+  EXPECT_EQ(load_tuning("", many_cores), TuningTable());
   EXPECT_EQ(::testing::internal::GetCapturedStderr(), "");
 }
 
@@ -59,7 +69,7 @@ TEST_F(TuningFile, that_is_damaged_gives_the_defaults_and_one_warning) {
   for (const std::string& bad :
        {std::string(), good.substr(0, good.size() / 2), std::string("[]"), std::string("\0\1", 2)}) {
     ASSERT_TRUE(write_file(tuning_path(folder_), bad));
-    EXPECT_EQ(load_tuning(folder_), TuningTable());
+    EXPECT_EQ(load_tuning(folder_, many_cores), TuningTable());
     EXPECT_FALSE(parse_tuning(bad, machine_name()));
   }
 }
@@ -82,7 +92,7 @@ TEST(Tuning, with_a_field_that_is_missing_or_out_of_range_is_refused_by_name) {
     return table ? "no error" : table.error().message;
   };
   EXPECT_EQ(error_with("/ranks/2/block", 0), "ranks 2: block is 0, expected 4096 to 262144");
-  EXPECT_EQ(error_with("/ranks/2/whole_until", 1 << 20), "ranks 2: whole_until is 1048576, expected 0 to 262144");
+  EXPECT_EQ(error_with("/ranks/2/whole_until", -1), "ranks 2: whole_until is -1, expected 0 to 9223372036854775807");
   EXPECT_EQ(error_with("/ranks/3-4/block", "x"), "ranks 3-4: block is missing or no whole number");
   EXPECT_EQ(error_with("/ranks/3-4/one_shot_until", ~std::uint64_t{0}),
             "ranks 3-4: one_shot_until is 18446744073709551615, expected 0 to 9223372036854775807");
@@ -103,7 +113,7 @@ TEST_F(TuningFile, of_rank_0_counts_for_all_ranks_of_a_host) {
       const Deadline deadline = in(std::chrono::seconds(30));
       HostLink link = HostLink::meet(place, rank, 3, deadline).value();
       const std::string folder = rank == 0 ? folder_ : rank == 1 ? root_ : "";
-      agreed[static_cast<std::size_t>(rank)] = agree_on_tuning(link, folder, deadline).value();
+      agreed[static_cast<std::size_t>(rank)] = agree_on_tuning(link, folder, many_cores, deadline).value();
     });
   }
   for (std::thread& thread : threads) thread.join();

@@ -88,8 +88,9 @@ Status run(const CalibrateCommand& command) {
   const std::vector<std::int32_t> ranks = command.ranks.empty() ? usual_ranks() : command.ranks;
   HOCKET_CHECK(check_ranks(ranks));
   const std::string& folder = Env::get().cache;
-  if (!command.dry_run && folder.empty()) return save_tuning({}, folder);  // says what is missing, before the long part
-  TuningTable table = load_tuning(folder);
+  if (!command.dry_run && folder.empty())
+    return save_tuning(TuningTable(), folder);  // says what is missing, before the long part
+  TuningTable table = load_tuning(folder, processor_count());
   std::vector<Calibration> found;
   {
     Progress progress("calibrate", static_cast<std::int64_t>(ranks.size()) * calibration_steps);
