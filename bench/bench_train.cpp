@@ -129,12 +129,24 @@ class Bench {
       RaceEffort effort = options_.flags.quick ? RaceEffort{2, 2} : RaceEffort{};
       if (options_.rounds > 0) effort.rounds = options_.rounds;
       races_.push_back(run_race(setting, model, lanes, contestants, effort));
+      measure_memory_of(races_.back(), hosts, folder);
       if (comm_bench::interrupted()) return fail(ErrorKind::usage, "interrupted");
       fmt::print("{}", table_of(races_.back()));
       std::fflush(stdout);
       progress.advance();
     }
     return {};
+  }
+
+  void measure_memory_of(Race& race, const TwoHosts* hosts, const ContestantsFolder& folder) {
+    for (const Lane& lane : lanes) {
+      if (!lane.way.starts_with("compiled")) continue;
+      const comm_bench::Setting two{race.setting, race.setting, ranks, "each"};
+      auto fresh = comm_bench::Contestant::start(hocket_recipe(options_, hosts), two,
+                                                 folder.folder_of(fmt::format("{}_{}", race.model, lane.way)));
+      if (fresh) measure_memory(race, lane, **fresh);
+      else note(fmt::format("the memory of {} is left out: {}", lane.title(), fresh.error().to_string()));
+    }
   }
 
   const Options& options_;

@@ -29,11 +29,20 @@ void take_steps(Figures& figures, const std::vector<Answer>& answers) {
 void take_told(Figures& figures, const std::vector<Answer>& answers) {
   constexpr double billionths = 1e9;
   for (const Answer& answer : answers) figures.loss += answer.ns[0] / billionths / static_cast<double>(answers.size());
+  if (answers[0].ns.size() >= 5) figures.predicted_ms = answers[0].ns[4] / 1e6;
+}
+
+void take_memory(Figures& figures, const std::vector<Answer>& answers) {
   if (answers[0].ns.size() < 5) return;
-  figures.planned_bytes = answers[0].ns[1];
-  figures.grown_bytes = answers[0].ns[2];
-  figures.kernels_bytes = answers[0].ns[3];
-  figures.predicted_ms = answers[0].ns[4] / 1e6;
+  // Of all ranks together, since a page that they share counts in part for each that has touched it so far.
+  const auto mean = [&](std::size_t index) {
+    double sum = 0;
+    for (const Answer& answer : answers) sum += answer.ns[index];
+    return sum / static_cast<double>(answers.size());
+  };
+  figures.planned_bytes = mean(1);
+  figures.grown_bytes = mean(2);
+  figures.kernels_bytes = mean(3);
 }
 
 }  // namespace
@@ -61,6 +70,17 @@ Race run_race(const std::string& setting, const std::string& model, const std::v
   each([](const Lane& lane) { return "tell " + lane.way; }, take_told);
   each([](const Lane& lane) { return "drop " + lane.way; }, [](auto&, const auto&) {});
   return race;
+}
+
+void measure_memory(Race& race, const Lane& lane, Contestant& fresh) {
+  Figures& figures = race.lanes[lane.title()];
+  if (!figures.absent.empty()) return;
+  for (const std::string& line : {fmt::format("make {} {}", lane.way, race.model), "tell " + lane.way}) {
+    const auto answers = fresh.ask(line);
+    if (!answers) figures.absent = answers.error().to_string();
+    else take_memory(figures, *answers);
+    if (!answers) return;
+  }
 }
 
 }  // namespace hocket::train_bench

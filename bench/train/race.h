@@ -21,7 +21,7 @@ struct Lane {
 struct Figures {
   std::vector<double> ms;                                        // of every step, the slowest rank's
   double loss = 0;                                               // after the same number of steps for all
-  double planned_bytes = 0, grown_bytes = 0, kernels_bytes = 0;  // of compiled steps, rank 0; as Way::memory
+  double planned_bytes = 0, grown_bytes = 0, kernels_bytes = 0;  // of compiled steps, the ranks' mean; as Way::memory
   double predicted_ms = 0;
   std::string absent;  // why there are none
 
@@ -44,5 +44,8 @@ using Contestants = std::map<std::string, std::unique_ptr<comm_bench::Contestant
 // All lanes, in their order. A way that fails is absent, the others go on.
 Race run_race(const std::string& setting, const std::string& model, const std::vector<Lane>& lanes,
               Contestants& contestants, RaceEffort effort);
+
+// How a process grows by one compiled way that has done nothing before: freed memory that it could take again would not count.
+void measure_memory(Race& race, const Lane& lane, comm_bench::Contestant& fresh);
 
 }  // namespace hocket::train_bench

@@ -3,7 +3,6 @@
 #include <ATen/ATen.h>
 #include <malloc.h>
 #include <torch/optim/sgd.h>
-#include <unistd.h>
 
 #include <fstream>
 
@@ -19,13 +18,18 @@ namespace {
 
 constexpr double learning_rate = 0.01;
 
-// Without what malloc keeps for later.
+// This rank's share of the memory in use: what ranks share counts for each of them in part. Without the programs' code, and without
+// what malloc keeps for later.
 std::int64_t resident_bytes() {
   malloc_trim(0);
-  std::ifstream file("/proc/self/statm");
-  std::int64_t whole = 0, resident = 0;
-  file >> whole >> resident;
-  return resident * sysconf(_SC_PAGESIZE);
+  std::ifstream file("/proc/self/smaps_rollup");
+  std::int64_t sum = 0;
+  for (std::string word; file >> word;) {
+    std::int64_t kilobytes = 0;
+    if (word == "Pss_Anon:" || word == "Pss_Shmem:") file >> kilobytes;
+    sum += kilobytes * 1024;
+  }
+  return sum;
 }
 
 using Forward = std::function<at::Tensor(const Tensors&)>;
@@ -44,6 +48,13 @@ struct Trained {
     after_backward();
     optimizer->step();
     return {value.detach()};
+  }
+
+  // Gradients and what they travel in belong to the model, like its parameters, whoever computes them.
+  void touch_gradients(const Tensors& batch) {
+    loss(batch).backward();
+    after_backward();
+    optimizer->zero_grad();
   }
 };
 
@@ -96,6 +107,7 @@ Result<std::int64_t> bytes_of_kernels(const std::string& model_name, const Tenso
 
 Result<Way> compiled_way(std::shared_ptr<Trained> made, const std::string& model_name, const Tensors& batch) {
   HOCKET_TRY(const std::int64_t kernels, bytes_of_kernels(model_name, batch));
+  made->touch_gradients(batch);
   const std::int64_t before = resident_bytes();
   StepOptions options;
   options.parameters = named_tensors(*made->model);

@@ -88,7 +88,9 @@ Result<SymmetricPlace> SymmetricHeap::grow_and_take(std::int64_t bytes) {
   HOCKET_TRY(std::byte * slot, rounds_->open());
   const Result<std::int64_t> base = rounds_->host().memory().allocate(Bytes(size));
   const std::int64_t mine = base ? *base : -1;
-  if (base) use_huge_pages(rounds_->at(rounds_->place(), mine), size);
+  // Not the whole chunk, part of which may never be taken; to the end of the last page, which nobody else uses yet.
+  const std::int64_t used = std::min((bytes + huge_page - 1) / huge_page * huge_page, size);
+  if (base) use_huge_pages(rounds_->at(rounds_->place(), mine), used);
   std::memcpy(slot, &mine, sizeof mine);
   rounds_->post();
   HOCKET_CHECK(rounds_->take_all());
