@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <limits>
 #include <queue>
 #include <unordered_map>
 
@@ -99,26 +100,44 @@ Result<ChakraNode> read_node(std::string_view bytes, std::size_t number) {
     }
   }
   if (!reader.ok()) return fail(ErrorKind::input, "message {} is no node of a Chakra trace", number);
-  if (micros > longest || (picoseconds && *picoseconds < 0))
+  if (micros > longest)
     return fail(ErrorKind::input, "node {} ({}) takes {} µs, more than 2.5 hours", node.id, node.name, micros);
+  if (picoseconds && (*picoseconds < 0 || *picoseconds > static_cast<std::int64_t>(longest) * 1'000'000))
+    return fail(ErrorKind::input, "node {} ({}) takes {} ps, expected 0 to 2.5 hours", node.id, node.name,
+                *picoseconds);
+  if (node.bytes.count < 0 || node.bytes.count > Dim::max)
+    return fail(ErrorKind::input, "node {} ({}) has {} bytes, expected 0 to {}", node.id, node.name, node.bytes.count,
+                Dim::max);
   node.time = Nanoseconds::from_picoseconds(picoseconds.value_or(static_cast<std::int64_t>(micros) * 1'000'000));
   return node;
 }
 
-void read_metadata(std::string_view bytes, ChakraTrace& trace) {
+Result<Rank> read_rank(std::int64_t number) {
+  if (number < 0 || number > std::numeric_limits<std::int32_t>::max())
+    return fail(ErrorKind::input, "the metadata have rank {}, expected 0 to {}", number,
+                std::numeric_limits<std::int32_t>::max());
+  return Rank{static_cast<std::int32_t>(number)};
+}
+
+Status read_metadata(std::string_view bytes, ChakraTrace& trace) {
   constexpr std::string_view group = "hocket_group:";
   WireReader reader(bytes);
   while (const auto field = reader.next()) {
     if (field->number != 2) continue;
     const Attribute attribute = read_attribute(field->text);
     if (attribute.name == "hocket_name") trace.name = attribute.text;
-    if (attribute.name == "hocket_rank") trace.rank = Rank{static_cast<std::int32_t>(attribute.integer)};
+    if (attribute.name == "hocket_rank") {
+      HOCKET_TRY(trace.rank, read_rank(attribute.integer));
+    }
     if (attribute.name == "hocket_world") trace.world = std::max<std::int64_t>(attribute.integer, 1);
     if (!attribute.name.starts_with(group)) continue;
     SimLane lane{std::string(attribute.name.substr(group.size())), {}};
-    for (const std::int64_t rank : attribute.list) lane.ranks.push_back(Rank{static_cast<std::int32_t>(rank)});
+    for (const std::int64_t rank : attribute.list) {
+      HOCKET_TRY(lane.ranks.emplace_back(), read_rank(rank));
+    }
     trace.groups.push_back(std::move(lane));
   }
+  return {};
 }
 
 // Every node behind what it depends on; of those that are ready the one that came first in the file.
@@ -175,7 +194,7 @@ Result<ChakraTrace> read_chakra_bytes(std::string_view bytes, const std::string&
                         fmt::format("message {} is cut off: this is no Chakra trace, or not all of one", number),
                         file});
     if (number == 0) {
-      read_metadata(*message, trace);
+      if (const Status read = read_metadata(*message, trace); !read) return fail(at(read.error(), file));
       continue;
     }
     auto node = read_node(*message, number);

@@ -60,7 +60,7 @@ std::string bytes_of(const ChakraNode& node) {
   WireWriter message;
   message.integer(1, node.id);
   message.text(2, node.name);
-  message.integer(3, static_cast<std::uint64_t>(node.type));
+  message.always(3, static_cast<std::uint64_t>(node.type));
   message.integers(4, node.control);
   message.integers(5, node.data);
   message.integer(7, static_cast<std::uint64_t>((node.time.picoseconds + microsecond / 2) / microsecond));
@@ -71,9 +71,9 @@ std::string bytes_of(const ChakraNode& node) {
     add(attribute("comm_size", attribute_int64, static_cast<std::uint64_t>(node.bytes.count)));
     add(attribute("hocket_kind", name_of(*node.kind)));
   } else {
-    add(attribute("num_ops", attribute_int64, node.flops));
     add(attribute("tensor_size", attribute_uint64, static_cast<std::uint64_t>(node.bytes.count)));
   }
+  if (!node.kind || node.flops > 0) add(attribute("num_ops", attribute_int64, node.flops));
   if (!node.group.empty()) add(attribute("pg_name", node.group));
   add(attribute("hocket_ps", attribute_int64, static_cast<std::uint64_t>(node.time.picoseconds)));
   return message.bytes();
