@@ -24,10 +24,11 @@ import torch
 import torch.distributed as dist
 from torch import fx
 from torch._inductor import config as inductor_config
-from torch._inductor.custom_graph_pass import CustomGraphPass
+from torch._inductor.custom_graph_pass import CustomGraphPass, get_custom_graph_passes
 from torch.distributed import distributed_c10d
 
 from hocket import _C, fx_json
+from hocket.inductor_order import OrderKeeper
 from hocket.report_page import Report
 
 log = logging.getLogger("hocket")
@@ -86,8 +87,15 @@ def reports() -> list[Report]:
 class Settings:
     """What optimize() and enable() have in common."""
 
-    def __init__(self, passes: str = "", machine: str | None = None, memory_limit: str = "1.0x", agree: bool = True) -> None:
-        self.passes, self.machine, self.memory_limit, self.agree = passes, machine, memory_limit, agree
+    def __init__(
+        self,
+        passes: str = "",
+        machine: str | None = None,
+        memory_limit: str = "1.0x",
+        agree: bool = True,
+        ddp: bool = False,
+    ) -> None:
+        self.passes, self.machine, self.memory_limit, self.agree, self.ddp = passes, machine, memory_limit, agree, ddp
 
     def machine_for(self, graph: fx.Graph) -> str:
         if self.machine is not None:
@@ -159,12 +167,20 @@ class _HocketPass(CustomGraphPass):
 
     def __init__(self, settings: Settings) -> None:
         self.settings = settings
+        self.order = OrderKeeper()
+
+    def __deepcopy__(self, _: dict[int, Any]) -> _HocketPass:
+        """Itself: Inductor copies its settings."""
+        return self
 
     def __call__(self, graph: fx.Graph) -> None:
+        if not fx_json.has_collectives(graph):
+            return
         found = _optimize_in_place(graph, self.settings)
         if not found.is_untouched:
-            _reports.append(found)
-            del _reports[:-_REPORTS_KEPT]
+            self.order.expect(graph, found)
+        _reports.append(found)
+        del _reports[:-_REPORTS_KEPT]
 
     def uuid(self) -> Any | None:
         """None: a compiled graph from a cache, on one rank and not on another, would leave the others waiting to agree."""
@@ -173,9 +189,12 @@ class _HocketPass(CustomGraphPass):
 
 # Inductor's own ways to move and merge communication, which would undo what was decided.
 _OTHERS_OFF = {
-    "reorder_for_compute_comm_overlap": False,
     "reorder_for_peak_memory": False,
     "_fuse_ddp_communication": False,
+    "_fuse_ddp_communication_passes": [],  # DistributedDataParallel sets the other one when it is made
+    "bucket_all_gathers_fx": "none",
+    "bucket_reduce_scatters_fx": "none",
+    "bucket_all_reduces_fx": "none",
     "aten_distributed_optimizations.enable_overlap_scheduling": False,
     "aten_distributed_optimizations.collective_bucketing": False,
 }
@@ -183,9 +202,16 @@ _OTHERS_OFF = {
 
 @contextlib.contextmanager
 def _enabled(settings: Settings) -> Iterator[None]:
-    known = {key: value for key, value in _OTHERS_OFF.items() if _has_setting(key)}
-    with inductor_config.patch({**known, "post_grad_custom_post_pass": _HocketPass(settings)}):
-        yield
+    ours = _HocketPass(settings)
+    passes = [*get_custom_graph_passes(inductor_config.post_grad_custom_post_pass), ours]
+    changes = {**_OTHERS_OFF, **ours.order.settings(), "post_grad_custom_post_pass": passes}
+    with inductor_config.patch({key: value for key, value in changes.items() if _has_setting(key)}):
+        if not settings.ddp:
+            yield
+            return
+        # The first is what DistributedDataParallel asks for when it is made.
+        with torch._dynamo.config.patch(optimize_ddp="python_reducer", compiled_autograd=True):
+            yield
 
 
 def _has_setting(key: str) -> bool:
@@ -200,15 +226,23 @@ def _has_setting(key: str) -> bool:
 class enable:  # noqa: N801  used as a function and as a context
     """hocket optimizes what torch.compile compiles from now on, or inside ``with hocket.enable():``.
 
-    Takes the options of :func:`optimize`. :func:`disable` ends it.
+    Takes the options of :func:`optimize`, and with ``ddp=True`` the gradients of DistributedDataParallel models that are made from
+    now on are reduced in the compiled graph (compiled autograd), if the step that is compiled calls ``backward()``.
+    Inductor's own ways to move and merge communication are off meanwhile. :func:`disable` ends it.
     """
 
     def __init__(
-        self, *, passes: str = "", machine: str | None = None, memory_limit: str = "1.0x", agree: bool = True
+        self,
+        *,
+        passes: str = "",
+        machine: str | None = None,
+        memory_limit: str = "1.0x",
+        agree: bool = True,
+        ddp: bool = False,
     ) -> None:
         disable()
         self._stack = contextlib.ExitStack()
-        self._stack.enter_context(_enabled(Settings(passes, machine, memory_limit, agree)))
+        self._stack.enter_context(_enabled(Settings(passes, machine, memory_limit, agree, ddp)))
         global _active
         _active = self
 

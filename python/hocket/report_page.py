@@ -16,6 +16,8 @@ class Report:
     def __init__(self, compiled: _C.CompiledGraph | None, note: str = "") -> None:
         self._compiled = compiled
         self.note = note
+        self.moved_by_inductor: list[str] | None = None
+        """Where Inductor's code has another order than the graph that hocket made; None as long as there is no code."""
         self.summary: dict[str, Any] = json.loads(compiled.summary()) if compiled else {}
 
     @classmethod
@@ -32,7 +34,10 @@ class Report:
         """One page that needs no network."""
         if self._compiled is None:
             return f"<p>hocket left this graph as it is: {html.escape(self.note)}</p>"
-        return self._compiled.page()
+        page = self._compiled.page()
+        if not self.moved_by_inductor:
+            return page
+        return page.replace("</body>", f"<pre>{html.escape(chr(10).join(self.moved_lines()))}</pre></body>")
 
     def save(self, path: str | pathlib.Path) -> None:
         """Writes the page."""
@@ -49,7 +54,15 @@ class Report:
             f"peak {before['peak_bytes'] / 2**20:.1f} MiB -> {after['peak_bytes'] / 2**20:.1f} MiB"
         ]
         lines += [f"{run['pass']}: {run['report']}" for run in self.summary["passes"]]
+        if self.moved_by_inductor is not None:
+            lines += self.moved_lines()
         return "\n".join(lines)
+
+    def moved_lines(self) -> list[str]:
+        """What is to be said of the order in the generated code."""
+        if not self.moved_by_inductor:
+            return ["the code that Inductor generated keeps this order"]
+        return ["the code that Inductor generated has another order:", *(f"  {line}" for line in self.moved_by_inductor)]
 
     def __repr__(self) -> str:
         return f"<hocket.Report: {str(self).splitlines()[0]}>"
