@@ -27,7 +27,8 @@ from hocket.process_group import is_symmetric, symmetric_empty  # noqa: E402
 
 if TYPE_CHECKING:
     from hocket.capturing import capture
-    from hocket.compiler import RanksDisagree, disable, enable, optimize, report, reports
+    from hocket.agreement import RanksDisagree
+    from hocket.compiler import disable, enable, optimize, report, reports
     from hocket.report_page import Report
 
 __version__: str = _C.version
@@ -47,7 +48,7 @@ __all__ = [
 
 # The compiler brings Inductor along, which takes a second to import: only for those who use it.
 _LATER = {
-    "RanksDisagree": "hocket.compiler",
+    "RanksDisagree": "hocket.agreement",
     "Report": "hocket.report_page",
     "capture": "hocket.capturing",
     "disable": "hocket.compiler",

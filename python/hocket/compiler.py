@@ -14,28 +14,22 @@ Everything that torch.compile compiles::
 from __future__ import annotations
 
 import contextlib
-import hashlib
 import json
 import logging
 from collections.abc import Iterator
 from typing import Any
 
 import torch
-import torch.distributed as dist
 from torch import fx
 from torch._inductor import config as inductor_config
 from torch._inductor.custom_graph_pass import CustomGraphPass, get_custom_graph_passes
-from torch.distributed import distributed_c10d
 
 from hocket import _C, fx_json
+from hocket.agreement import check_agreement
 from hocket.inductor_order import OrderKeeper
 from hocket.report_page import Report
 
 log = logging.getLogger("hocket")
-
-
-class RanksDisagree(RuntimeError):
-    """Ranks that communicate with each other have decided differently."""
 
 
 def optimize(
@@ -115,45 +109,11 @@ def _optimize_in_place(graph: fx.Graph, settings: Settings) -> Report:
     compiled = _C.compile_graph(
         json.dumps(spec), settings.passes, settings.machine_for(graph), settings.memory_limit
     )
-    decided = compiled.json()
+    decided = json.loads(compiled.json())
     if settings.agree:
         check_agreement(fx_json.groups_in(spec), decided)
-    fx_json.from_json(graph, json.loads(decided))
+    fx_json.from_json(graph, decided)
     return Report(compiled)
-
-
-# ---------------------------------------------------------------------------------------- agreement
-
-
-def check_agreement(groups: list[str], decided: str) -> None:
-    """Collective over the groups: raises RanksDisagree on all their ranks if one has decided something else."""
-    if not dist.is_initialized():
-        return
-    digest = hashlib.sha256(_communication_of(decided).encode()).digest()
-    mine = torch.tensor(list(digest), dtype=torch.uint8)
-    for name in groups:
-        group = distributed_c10d._resolve_process_group(name)
-        if dist.get_backend(group) == "fake" or torch.device("cpu") not in group._device_types:
-            continue
-        everyone = [torch.empty_like(mine) for _ in range(group.size())]
-        dist.all_gather(everyone, mine, group=group)
-        ranks = dist.get_process_group_ranks(group)
-        others = [rank for rank, theirs in zip(ranks, everyone) if not torch.equal(theirs, mine)]
-        if others:
-            raise RanksDisagree(
-                f"rank {dist.get_rank()} and rank {others[0]} of group {name} have compiled different programs: their graphs "
-                "differ, or their options; compare what hocket.capture() writes on each with `hocket diff`"
-            )
-
-
-def _communication_of(decided: str) -> str:
-    """What ranks must have in common: collectives and their waits, in order, by kind, group and size; not names and local work."""
-    nodes = json.loads(decided)["nodes"]
-    lines = []
-    for node in nodes:
-        if "coll" in node:
-            lines.append(f"{node['op']} {json.dumps(node['coll'], sort_keys=True)}")
-    return "\n".join(lines)
 
 
 # ---------------------------------------------------------------------------------------- torch.compile

@@ -15,7 +15,14 @@ import traceback
 SECONDS = 120
 
 _context = multiprocessing.get_context("forkserver")
-_context.set_forkserver_preload(["torch", "torch.distributed", "hocket", "numpy"])
+_modules = ["torch", "torch.distributed", "hocket", "numpy"]
+_context.set_forkserver_preload(_modules)
+
+
+def preload(*modules):
+    """Imports these once for all ranks, not on each: for a test file that needs them, before its first run()."""
+    _modules.extend(modules)
+    _context.set_forkserver_preload(_modules)
 
 
 class RankFailed(AssertionError):

@@ -6,8 +6,13 @@ import pytest
 import torch
 import torch.distributed as dist
 import torch.distributed._functional_collectives as funcol
-from ranks import run
+from ranks import preload, run
 from torch.fx.experimental.proxy_tensor import make_fx
+
+preload("hocket.compiler", "hocket.capturing")
+
+
+WIDTH = 60  # for 2 and for 3 ranks
 
 
 def wait(tensor):
@@ -38,8 +43,8 @@ def graph_of(function, *inputs):
 
 def example(rank, size):
     generator = torch.Generator().manual_seed(3 + rank)
-    inputs = [torch.rand(32, 64, generator=torch.Generator().manual_seed(1))]
-    inputs += [torch.rand(64 // size, 64, generator=generator) - 0.5 for _ in range(5)]
+    inputs = [torch.rand(32, WIDTH, generator=torch.Generator().manual_seed(1))]
+    inputs += [torch.rand(WIDTH // size, WIDTH, generator=generator) - 0.5 for _ in range(5)]
     group = dist.group.WORLD.group_name
     return graph_of(lambda *tensors: sharded_layers(size, group, *tensors), *inputs), inputs
 
@@ -86,10 +91,21 @@ def sizes_that_are_not_known(rank):
 def ranks_with_other_options(rank):
     import hocket
 
-    module, _ = example(rank, 2)
-    with pytest.raises(hocket.RanksDisagree, match="compiled different programs"):
-        passes = "sink_waits" if rank == 0 else "bucket_all_gather(bucket_size_mb=100)"
+    module, _ = example(rank, 3)
+    with pytest.raises(hocket.RanksDisagree, match="2 different programs: ranks 0, 2; rank 1"):
+        passes = "bucket_all_gather(bucket_size_mb=100)" if rank == 1 else "sink_waits"
         hocket.optimize(module, passes=passes, memory_limit="4x")
+
+
+def ranks_of_a_mesh(rank):
+    """Each has a row and a column of its own."""
+    import hocket
+
+    mesh = dist.device_mesh.init_device_mesh("cpu", (2, 2), mesh_dim_names=("rows", "columns"))
+    row, column = (mesh.get_group(name).group_name for name in ("rows", "columns"))
+    inputs = [torch.full((8, 8), float(rank + 1)), torch.ones(8, 8)]
+    module = graph_of(lambda x, y: wait(summed(x * 2, row)) @ wait(summed(y + x, column)), *inputs)
+    assert torch.equal(hocket.optimize(module)(*inputs), module(*inputs))
 
 
 def wrong_options(rank):
@@ -109,12 +125,16 @@ def wrong_options(rank):
     [
         (1, a_graph_without_collectives),
         (2, sizes_that_are_not_known),
-        (2, ranks_with_other_options),
+        (3, ranks_with_other_options),
         (1, wrong_options),
     ],
 )
 def test_what_can_not_be_done_is_said(size, check):
     run(size, check)
+
+
+def test_ranks_that_share_one_group_of_two_agree():
+    run(4, ranks_of_a_mesh)
 
 
 def report_in_a_notebook(rank, folder):

@@ -6,7 +6,9 @@ import pytest
 import torch
 import torch.distributed as dist
 import torch.distributed._functional_collectives as funcol
-from ranks import run
+from ranks import preload, run
+
+preload("hocket.compiler", "hocket.capturing")
 
 CALL = re.compile(r"\s*(?:\w+ = )?(?:torch\.ops\._c10d_functional\.|extern_kernels\.|cpp_)(\w+)[.(]")
 

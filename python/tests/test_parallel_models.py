@@ -3,7 +3,9 @@
 import pytest
 import torch
 from parallel_models import MODELS, train
-from ranks import run
+from ranks import preload, run
+
+preload("parallel_models")
 
 
 def same(ours, theirs):
