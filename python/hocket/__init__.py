@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from hocket.agreement import RanksDisagree
     from hocket.compiler import disable, enable, optimize, report, reports
     from hocket.report_page import Report
+    from hocket.sharding import shard_parameters
 
 __version__: str = _C.version
 __all__ = [
@@ -43,6 +44,7 @@ __all__ = [
     "process_group",
     "report",
     "reports",
+    "shard_parameters",
     "symmetric_empty",
 ]
 
@@ -56,6 +58,7 @@ _LATER = {
     "optimize": "hocket.compiler",
     "report": "hocket.compiler",
     "reports": "hocket.compiler",
+    "shard_parameters": "hocket.sharding",
 }
 
 process_group.register()

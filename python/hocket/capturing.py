@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import gzip
 import json
+import logging
 import pathlib
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -18,6 +19,8 @@ from torch._functorch.partitioners import min_cut_rematerialization_partition
 from torch._inductor.decomposition import select_decomp_table
 
 from hocket import fx_json
+
+log = logging.getLogger("hocket")
 
 Parallelize = Callable[[torch.nn.Module], torch.nn.Module]
 
@@ -55,7 +58,9 @@ def capture(
         model: what is trained, on any device.
         inputs: an example of what it is called with.
         world_size: how many ranks there would be.
-        parallelize: makes the model a distributed one; called when the (fake) ranks are there. None: the model is one already.
+        parallelize: makes the model a distributed one; called when the (fake) ranks are there: ``hocket.shard_parameters``,
+            or a function of yours that calls ``parallelize_module``. Without: every rank has the whole model (DDP).
+            None: the model communicates of its own.
         training: forward and backward, of the sum of the result; off: forward alone.
         path: where to write the largest of the graphs: ``step.json``, or ``step.json.gz``. ``hocket opt`` reads it.
 
@@ -68,6 +73,11 @@ def capture(
         _run(distributed, inputs, training, captured)
     if not captured:
         raise RuntimeError("no graph was compiled: does the model compute anything?")
+    if not any(graph["groups"] for graph in captured):
+        log.warning(
+            "the graphs that were captured communicate nothing: hooks as those of fully_shard() run outside of them; "
+            "hocket.shard_parameters() communicates inside"
+        )
     if path is not None:
         write(max(captured, key=lambda graph: len(graph["nodes"])), path)
     return captured
@@ -82,29 +92,39 @@ def write(graph: dict[str, Any], path: str | pathlib.Path) -> None:
 def _run(model: torch.nn.Module, inputs: tuple[Any, ...], training: bool, captured: list[dict[str, Any]]) -> None:
     def record(phase: str) -> Callable[[fx.GraphModule, Any], Any]:
         def compiler(gm: fx.GraphModule, _: Any) -> Any:
-            captured.append(fx_json.to_json(gm.graph, f"{type(model).__name__}_{phase}"))
+            name = f"{type(model).__name__}_{phase}"
+            try:
+                captured.append(fx_json.to_json(gm.graph, name))
+            except fx_json.NotRepresentable as reason:
+                log.warning("hocket leaves out a graph of %s: %s", name, reason)
             return make_boxed_func(gm.forward)
 
         return compiler
 
-    backend = aot_autograd(
+    torch._dynamo.reset()
+    try:
+        # Layers of one class are compiled once for each size, not once for all sizes.
+        with torch._dynamo.config.patch(automatic_dynamic_shapes=False):
+            step = torch.compile(model, backend=_backend(record, "forward"), dynamic=False)
+            if not training:
+                with torch.no_grad():
+                    step(*inputs)
+                return
+            with torch._dynamo.compiled_autograd._enable(torch.compile(backend=_backend(record, "backward"), dynamic=False)):
+                _sum(step(*inputs)).backward()
+    finally:
+        torch._dynamo.reset()
+
+
+def _backend(record: Callable[[str], Any], phase: str) -> Any:
+    """Compiled autograd compiles a backward pass as it compiles what needs no gradients."""
+    return aot_autograd(
         fw_compiler=record("forward"),
         bw_compiler=record("backward"),
-        inference_compiler=record("inference"),
+        inference_compiler=record(phase),
         decompositions=select_decomp_table(),
         partition_fn=min_cut_rematerialization_partition,
     )
-    torch._dynamo.reset()
-    try:
-        step = torch.compile(model, backend=backend)
-        if not training:
-            with torch.no_grad():
-                step(*inputs)
-            return
-        with torch._dynamo.compiled_autograd._enable(torch.compile(backend=backend)):
-            _sum(step(*inputs)).backward()
-    finally:
-        torch._dynamo.reset()
 
 
 def _sum(value: Any) -> torch.Tensor:

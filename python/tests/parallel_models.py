@@ -6,8 +6,10 @@ import torch.distributed._functional_collectives as funcol
 from torch import nn
 from torch.distributed.device_mesh import init_device_mesh
 from torch.distributed.fsdp import fully_shard
-from torch.distributed.tensor import DTensor, Replicate, Shard, distribute_tensor
+from torch.distributed.tensor import DTensor
 from torch.distributed.tensor.parallel import ColwiseParallel, RowwiseParallel, parallelize_module
+
+import hocket
 
 WIDTH = 32
 BATCH = 8
@@ -44,34 +46,9 @@ def fully_sharded():
     return fully_shard(model)
 
 
-class GatheredLinear(nn.Module):
-    """SimpleFSDP's way: parameters are sharded DTensors, and whole ones are what a redistribution in the forward gives."""
-
-    def __init__(self, linear, mesh):
-        super().__init__()
-        self.weight = nn.Parameter(distribute_tensor(linear.weight.detach(), mesh, [Shard(0)]))
-        self.bias = nn.Parameter(distribute_tensor(linear.bias.detach(), mesh, [Shard(0)]))
-
-    def forward(self, x):
-        weight, bias = (
-            one.redistribute(placements=[Replicate()]).to_local(grad_placements=[_average()]) for one in (self.weight, self.bias)
-        )
-        return nn.functional.linear(x, weight, bias)
-
-
-def _average():
-    from torch.distributed.tensor import Partial
-
-    return Partial("avg")
-
-
 def simply_sharded():
-    mesh = init_device_mesh("cpu", (dist.get_world_size(),))
-    model = layers()
-    for layer in model:
-        layer.up, layer.down = GatheredLinear(layer.up, mesh), GatheredLinear(layer.down, mesh)
-        layer.norm = nn.LayerNorm(WIDTH, elementwise_affine=False)
-    return model
+    """SimpleFSDP's way: parameters are sharded DTensors, and a redistribution in the forward gives the whole ones."""
+    return hocket.shard_parameters(layers())
 
 
 def tensor_parallel():

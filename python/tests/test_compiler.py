@@ -165,7 +165,8 @@ def compiled_step(rank):
         return funcol.all_reduce(x, "sum", group) * 2
 
     generator = torch.Generator().manual_seed(rank)
-    inputs = [torch.rand(8, 16)] + [torch.rand(8, 16, generator=generator) - 0.5 for _ in range(3)]
+    width = 8 * dist.get_world_size()
+    inputs = [torch.rand(8, width)] + [torch.rand(8, width, generator=generator) - 0.5 for _ in range(3)]
     expected = step(*inputs)
     with hocket.enable(passes="overlap(effort=fast)"):
         result = torch.compile(step)(*inputs)
@@ -173,12 +174,47 @@ def compiled_step(rank):
     report = hocket.report()
     assert report.summary["before"]["collectives"] == 4
     assert torch._inductor.config.post_grad_custom_post_pass is None
+    assert report.moved_by_inductor == []
     return json.dumps(report.summary["passes"][0]["pass"])
 
 
+def compiled_with_sizes_that_are_not_known(rank):
+    import hocket
+
+    torch._dynamo.reset()
+    group = dist.group.WORLD
+    with hocket.enable():
+        step = torch.compile(lambda x: funcol.all_reduce(x * 2, "sum", group) + 1, dynamic=True)
+        for rows in (4, 5):
+            assert torch.equal(torch.as_tensor(step(torch.ones(rows, 3))), torch.full((rows, 3), 4.0 * dist.get_world_size() / 2 + 1))
+    assert "left as it is" in str(hocket.report()) and "dynamic" in hocket.report().note
+
+
+def compiled_with_other_options(rank):
+    import hocket
+
+    torch._dynamo.reset()
+    group = dist.group.WORLD
+
+    def step(*weights):
+        return [funcol.all_gather_tensor(weight, 0, group) * 2 for weight in weights]
+
+    passes = "bucket_all_gather(bucket_size_mb=100)" if rank == 1 else "sink_waits"
+    with hocket.enable(passes=passes, memory_limit="4x"), pytest.raises(Exception, match="rank 0; rank 1") as caught:
+        torch.compile(step)(*[torch.ones(4, 4) for _ in range(3)])
+    assert "RanksDisagree" in f"{type(caught.value)} {caught.value}"
+
+
 @pytest.mark.long
-def test_torch_compile_uses_it():
-    assert "overlap" in run(2, compiled_step)[0]
+@pytest.mark.parametrize("size", [2, 3, 4])
+def test_torch_compile_uses_it(size):
+    assert "overlap" in run(size, compiled_step)[0]
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("check", [compiled_with_sizes_that_are_not_known, compiled_with_other_options])
+def test_torch_compile_is_told(check):
+    run(2, check)
 
 
 def test_a_capture_needs_one_rank_only(tmp_path):
