@@ -28,15 +28,18 @@ DistributedBackend::WorkHandle DistributedBackend::message(OpType op, const char
   check_tensor(name, tensors.front());
   Started started = start(op, title, tensors, tensors, c10d::kUnsetTimeout, true);
   --calls_;  // those of a group are its collectives
+  lane_->count_message();
   const at::Tensor piece =
       sends ? in_one_piece(tensors.front()) : written_in_one_piece(tensors.front(), false, started.back);
   const CallOptions& options = options_with(started, {piece});
   const std::int64_t count = piece.numel();
   const Dtype dtype = moved_as(piece);
   if (sends) {
+    lane_->count_sent(root(name, peer));
     return finish(started, communicator().isend(piece.const_data_ptr(), count, dtype, root(name, peer), tag, options));
   }
   if (peer != any_source) {
+    started.work->comes_from(std::make_shared<const std::int32_t>(root(name, peer)));
     return finish(started,
                   communicator().irecv(piece.mutable_data_ptr(), count, dtype, root(name, peer), tag, options));
   }
@@ -45,7 +48,6 @@ DistributedBackend::WorkHandle DistributedBackend::message(OpType op, const char
 
 DistributedBackend::WorkHandle DistributedBackend::receive_from_anyone(Started& started, const Transfer& into,
                                                                        Dtype dtype, int tag) {
-  static_cast<void>(communicator());  // throws after shutdown()
   GroupCall call;
   call.op = Operator::receive;
   call.dtype = dtype;
@@ -53,8 +55,8 @@ DistributedBackend::WorkHandle DistributedBackend::receive_from_anyone(Started& 
   call.root = any_source;
   call.tag = tag;
   call.timeout = *started.options.timeout;
-  if (const Status status = check_and_count(call, lane_->group()); !status) throw_error(status.error());
-  const Result<std::shared_ptr<Mail>> mail = lane_->mail();
+  if (const Status status = check_and_count(call, lane_->lane()->group()); !status) throw_error(status.error());
+  const Result<std::shared_ptr<Mail>> mail = lane_->lane()->mail();
   if (!mail) throw_error(mail.error());
   auto batch = std::static_pointer_cast<MailBatch>((*mail)->submit({call}, started.options.keep_alive));
   started.work->comes_from({batch, &batch->from});
@@ -87,6 +89,7 @@ void DistributedBackend::monitoredBarrier(const c10d::BarrierOptions& opts, bool
     Status status = communicator().isend(&word, 1, Dtype::u8, 0, here_tag(barrier), options).wait();
     if (status) status = communicator().irecv(&word, 1, Dtype::u8, 0, go_on_tag(barrier), options).wait();
     if (status) return;
+    lane_->spoil();
     throw_error({ErrorKind::peer,
                  fmt::format("Rank {} successfully reached monitoredBarrier, but received errors while waiting for "
                              "send/recv from rank 0, which can say who is missing: {}",
@@ -111,6 +114,7 @@ void DistributedBackend::monitoredBarrier(const c10d::BarrierOptions& opts, bool
     if (reason.empty()) reason = came.error().message;
   }
   if (!missing.empty()) {
+    lane_->spoil();
     if (!wait_all_ranks) missing.resize(1);
     throw_error({ErrorKind::peer,
                  fmt::format("Rank{} {} failed to pass monitoredBarrier in {} ms: {}", missing.size() > 1 ? "s" : "",

@@ -57,6 +57,7 @@ c10::intrusive_ptr<BackendWork> BackendWork::self() {
 void BackendWork::conclude() const {
   std::call_once(concluded_, [this] {
     back_.copy();
+    if (source_) lane_->count_received(*source_);
     if (recordFunctionEndCallback_) recordFunctionEndCallback_();
   });
 }
@@ -67,6 +68,12 @@ bool BackendWork::is_done() const {
 }
 
 Status BackendWork::wait_for_all() const {
+  Status status = wait_for_each();
+  if (!status && lane_) lane_->spoil();
+  return status;
+}
+
+Status BackendWork::wait_for_each() const {
   for (const hocket::Work& part : parts_) HOCKET_CHECK(part.wait());
   for (const auto& other : others_) {
     HOCKET_CHECK(other->wait_for_all());

@@ -6,6 +6,7 @@
 #include <mutex>
 #include <vector>
 
+#include "group_lane.h"
 #include "hocket/comm/work.h"
 #include "tensor_memory.h"
 
@@ -19,7 +20,8 @@ class BackendWork final : public c10d::Work {
 
   // All of these are what is waited for, and then some results go where they belong. Before anybody else has the object.
   void begin(std::vector<hocket::Work> parts, CopiesBack back);
-  // Of a message: whose it is, as soon as it is here.
+  void goes_over(std::shared_ptr<GroupLane> lane) { lane_ = std::move(lane); }
+  // Of a message that is received: whose it is, as soon as it is here.
   void comes_from(std::shared_ptr<const std::int32_t> source) { source_ = std::move(source); }
   // Those of others, as one.
   void begin(std::vector<c10::intrusive_ptr<BackendWork>> others);
@@ -37,10 +39,12 @@ class BackendWork final : public c10d::Work {
  private:
   bool is_done() const;
   Status wait_for_all() const;
+  Status wait_for_each() const;
   // Once, by the first who sees that all are done.
   void conclude() const;
   c10::intrusive_ptr<BackendWork> self();
 
+  std::shared_ptr<GroupLane> lane_;
   std::shared_ptr<const std::int32_t> source_;
   std::vector<hocket::Work> parts_;
   std::vector<c10::intrusive_ptr<BackendWork>> others_;

@@ -14,18 +14,18 @@ T or_throw(Result<T> result) {
 
 c10::intrusive_ptr<DistributedBackend> DistributedBackend::create(GroupRequest request) {
   const std::shared_ptr<SharedWorld> world = or_throw(SharedWorld::of(request));
-  std::shared_ptr<Lane> lane = or_throw(world->lane(request));
+  std::shared_ptr<GroupLane> lane = or_throw(world->lane(request));
   return c10::make_intrusive<DistributedBackend>(std::move(request), world, std::move(lane));
 }
 
 DistributedBackend::DistributedBackend(GroupRequest request, std::shared_ptr<SharedWorld> world,
-                                       std::shared_ptr<Lane> lane)
+                                       std::shared_ptr<GroupLane> lane)
     : Backend(request.rank, request.size),
       request_(std::move(request)),
       options_(c10::make_intrusive<Options>("hocket", request_.timeout)),
       world_(std::move(world)),
       lane_(std::move(lane)),
-      communicator_(lane_) {
+      communicator_(lane_->lane()) {
   options_->group_name = request_.name;
   options_->global_ranks_in_group.assign(request_.world_ranks.begin(), request_.world_ranks.end());
   init();
@@ -37,10 +37,22 @@ const Communicator& DistributedBackend::communicator() const {
   return *communicator_;
 }
 
+const Communicator& DistributedBackend::communicator_of_memory() const {
+  const Communicator& its = communicator();
+  lane_->spoil();
+  return its;
+}
+
 void DistributedBackend::shutdown() {
   communicator_.reset();
+  if (lane_) lane_->give_back();
   lane_.reset();
   world_.reset();
+}
+
+void DistributedBackend::abort() {
+  if (lane_) lane_->spoil();
+  shutdown();
 }
 
 c10::intrusive_ptr<c10d::Backend> DistributedBackend::split(const c10::intrusive_ptr<c10d::Store>& store,
@@ -77,8 +89,11 @@ DistributedBackend::WorkHandle DistributedBackend::endCoalescing() {
 
 DistributedBackend::Started DistributedBackend::start(c10d::OpType op, const char* title, const Tensors& inputs,
                                                       Tensors outputs, std::chrono::milliseconds timeout, bool async) {
+  static_cast<void>(communicator());  // throws after shutdown()
   Started started;
   started.work = c10::make_intrusive<BackendWork>(rank_, op, title, inputs, std::move(outputs), ++calls_);
+  started.work->goes_over(lane_);
+  lane_->count_call();
   started.options.blocking = !async && !coalesced_;
   started.options.timeout = timeout == c10d::kUnsetTimeout ? options_->timeout : timeout;
   started.options.site = CallSite{"", 0};  // the caller is in Python

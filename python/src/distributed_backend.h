@@ -19,9 +19,12 @@ class DistributedBackend final : public c10d::Backend {
 
   // Collective over the ranks of the group. Throws.
   static c10::intrusive_ptr<DistributedBackend> create(GroupRequest request);
-  DistributedBackend(GroupRequest request, std::shared_ptr<SharedWorld> world, std::shared_ptr<Lane> lane);
+  DistributedBackend(GroupRequest request, std::shared_ptr<SharedWorld> world, std::shared_ptr<GroupLane> lane);
+  ~DistributedBackend() override { shutdown(); }
 
   const Communicator& communicator() const;
+  // For memory that stays after the group.
+  const Communicator& communicator_of_memory() const;
 
   const std::string getBackendName() const override { return "hocket"; }
   c10::intrusive_ptr<Options> getBackendOptions() override { return options_; }
@@ -33,8 +36,8 @@ class DistributedBackend final : public c10d::Backend {
   void startCoalescing() override;
   WorkHandle endCoalescing() override;
   // The group can't be used any more.
-  void shutdown() override;
-  void abort() override { shutdown(); }
+  void shutdown() final;
+  void abort() override;
   c10::intrusive_ptr<Backend> split(const c10::intrusive_ptr<c10d::Store>& store, const std::vector<int>& ranks,
                                     const c10::intrusive_ptr<Options>& options) override;
 
@@ -97,7 +100,7 @@ class DistributedBackend final : public c10d::Backend {
   GroupRequest request_;
   c10::intrusive_ptr<Options> options_;
   std::shared_ptr<SharedWorld> world_;
-  std::shared_ptr<Lane> lane_;  // nothing after shutdown(), as the next
+  std::shared_ptr<GroupLane> lane_;  // nothing after shutdown(), as the next
   std::optional<Communicator> communicator_;
   std::uint64_t calls_ = 0;
   std::int32_t monitored_ = 0;                                             // barriers

@@ -28,7 +28,7 @@ at::Tensor symmetric_empty_in(const c10::intrusive_ptr<c10d::Backend>& backend, 
                     ", expected one of hocket: init_process_group(\"hocket\")");
   CallOptions call;
   call.site = CallSite{"", 0};
-  return symmetric_empty_of(ours->communicator(), sizes, at::TensorOptions().dtype(dtype), call);
+  return symmetric_empty_of(ours->communicator_of_memory(), sizes, at::TensorOptions().dtype(dtype), call);
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 #include <numeric>
 
 #include "comm/world_factory.h"
+#include "hocket/base/digest.h"
 #include "torch/store_world.h"
 
 namespace hocket {
@@ -39,16 +40,29 @@ Result<std::shared_ptr<SharedWorld>> SharedWorld::of(const GroupRequest& request
   return made;
 }
 
-Result<std::shared_ptr<Lane>> SharedWorld::lane(const GroupRequest& request) {
+// A group that has a world of its own takes the lane along when it goes. So does the default group.
+Result<std::shared_ptr<GroupLane>> SharedWorld::lane(const GroupRequest& request) {
   Ranks ranks = request.world_ranks;
   if (!has(request)) {
     ranks.resize(static_cast<std::size_t>(world_.size()));
     std::iota(ranks.begin(), ranks.end(), 0);
+    return new_lane(ranks, request.name);
   }
+  HOCKET_TRY(const std::shared_ptr<Lane> control, WorldFactory::lane(world_, ranks, "c10d groups"));
+  HOCKET_TRY(std::shared_ptr<GroupLane> lane, pool_.take(ranks, control, request.timeout));
+  if (lane) return lane;
+  HOCKET_TRY(lane, new_lane(ranks, request.name));
+  pool_.add(ranks, lane);
+  return lane;
+}
+
+Result<std::shared_ptr<GroupLane>> SharedWorld::new_lane(const Ranks& ranks, const std::string& name) {
   std::unique_lock lock(mutex_);
-  const int number = ++made_[request.name];
+  const std::string purpose = fmt::format("c10d group {}, number {}", name, ++made_[name]);
   lock.unlock();
-  return WorldFactory::lane(world_, ranks, fmt::format("c10d group {}, number {}", request.name, number));
+  HOCKET_TRY(std::shared_ptr<Lane> lane, WorldFactory::lane(world_, ranks, purpose));
+  const auto number = static_cast<std::int64_t>(Digester().add(purpose).finish().low | 1U);
+  return std::make_shared<GroupLane>(std::move(lane), number, static_cast<int>(ranks.size()));
 }
 
 }  // namespace hocket

@@ -7,6 +7,7 @@
 #include <mutex>
 
 #include "hocket/comm/world.h"
+#include "lane_pool.h"
 
 namespace hocket {
 
@@ -27,16 +28,18 @@ class SharedWorld {
   static Result<std::shared_ptr<SharedWorld>> of(const GroupRequest& request);
 
   explicit SharedWorld(World world) : world_(std::move(world)) {}
-  // Collective over the ranks of the group. Every request gets a lane of its own, also for ranks that have one.
-  Result<std::shared_ptr<Lane>> lane(const GroupRequest& request);
+  // Collective over the ranks of the group. Every request gets a lane that no other group has, also for ranks that have one.
+  Result<std::shared_ptr<GroupLane>> lane(const GroupRequest& request);
 
  private:
   bool has(const GroupRequest& request) const;
+  Result<std::shared_ptr<GroupLane>> new_lane(const Ranks& ranks, const std::string& name);
 
   World world_;
   std::mutex mutex_;  // guards made_
   // How many groups have had that name: one that was destroyed leaves its name to another.
   std::map<std::string, int> made_;
+  LanePool pool_;
 };
 
 }  // namespace hocket
