@@ -47,6 +47,7 @@ void OrderMaker::start(const std::vector<UnitIndex>& guide, const Recipe& recipe
   lane_free_.assign(units_.lanes(), 0);
   compute_.clear();
   waits_.clear();
+  parked_.clear();
   for (Queue& queue : queues_) {
     queue.heap.clear();
     queue.pending = queue.remaining = 0;
@@ -59,10 +60,12 @@ void OrderMaker::start(const std::vector<UnitIndex>& guide, const Recipe& recipe
       queues_[unit.merge_class].remaining += unit.moved;
     missing_[u] = static_cast<std::uint32_t>(units_.before(u).size());
   }
+  computed_ = 0;
+  place_.clear();
+  if (recipe.ahead > 0) note_turns(guide);
   for (UnitIndex u = 0; u < units_.size(); ++u) {
     if (missing_[u] == 0) make_ready(u);
   }
-  computed_ = 0;
   if (recipe.window > 0) note_needs(guide);
   bucket_time_ = bucket_times(units_, recipe.bucket);
 }
@@ -82,8 +85,20 @@ void OrderMaker::make_ready(UnitIndex u) {
     Queue& queue = queue_of(unit);
     queue.pending += unit.moved;
     push(queue.heap, Entry{priority, u});
+  } else if (!place_.empty() && takes_[u] && place_[u] > progress_ + ahead_) {
+    push(parked_, Entry{place_[u], u});
   } else {
     push(compute_, Entry{priority, u});
+  }
+}
+
+void OrderMaker::release_parked() {
+  if (place_.empty()) return;
+  while (next_critical_ < critical_.size() && memory_.done(critical_[next_critical_])) ++next_critical_;
+  if (next_critical_ < critical_.size()) progress_ = std::max(progress_, place_[critical_[next_critical_]]);
+  while (!parked_.empty() && parked_.front().key <= progress_ + ahead_) {
+    const UnitIndex u = pop(parked_).unit;
+    if (!memory_.done(u)) push(compute_, Entry{(*recipe_->priority)[u], u});
   }
 }
 
@@ -128,6 +143,33 @@ void OrderMaker::note_needs(const std::vector<UnitIndex>& guide) {
     }
     if (made > read) need_[unit.partner] = std::max<Time>(computed, 1);
   }
+}
+
+// What each unit takes and gives back is counted in the guide's order: a unit takes memory if what it creates is more than what nobody
+// needs behind it.
+void OrderMaker::note_turns(const std::vector<UnitIndex>& guide) {
+  place_.assign(units_.size(), 0);
+  takes_.assign(units_.size(), false);
+  std::vector<std::uint32_t> left(units_.buffers());
+  for (std::uint32_t b = 0; b < left.size(); ++b) left[b] = static_cast<std::uint32_t>(units_.touched_by(b).size());
+  Time computed = 0;
+  for (const UnitIndex u : guide) {
+    Size taken = 0;
+    for (const UnitTouch& touch : units_.touches(u)) {
+      if (left[touch.buffer] == units_.touched_by(touch.buffer).size()) taken += units_.bytes(touch.buffer);
+      if (--left[touch.buffer] == 0 && !units_.kept(touch.buffer)) taken -= units_.bytes(touch.buffer);
+    }
+    takes_[u] = taken > 0 && units_.unit(u).kind == StepKind::compute;
+    place_[u] = computed;
+    computed += units_.unit(u).compute;
+  }
+  ahead_ = static_cast<Time>(recipe_->ahead * static_cast<double>(computed));
+  progress_ = 0;
+  next_critical_ = 0;
+  if (!critical_.empty()) return;
+  const auto latest = latest_starts(units_, guide, comm_times(units_, {}), false);
+  critical_ = guide;
+  std::stable_sort(critical_.begin(), critical_.end(), [&](UnitIndex a, UnitIndex b) { return latest[a] < latest[b]; });
 }
 
 Time OrderMaker::next_time(const Queue& queue) const {
@@ -295,6 +337,7 @@ MadeOrder OrderMaker::make(const std::vector<UnitIndex>& guide, const Recipe& re
   while (made_.order.size() < units_.size()) {
     run_arrived();
     if (made_.order.size() == units_.size()) break;
+    release_parked();
     Time until = now_;
     if (!compute_.empty()) until += units_.unit(compute_.front().unit).compute;
     else if (!waits_.empty()) until = waits_.front().key;

@@ -23,6 +23,9 @@ struct Recipe {
   // Collectives that take memory are issued no earlier than this many times their own time before they are needed, in compute time of
   // the guide; 0: as early as their lane is free.
   double window = 0;
+  // Compute that takes memory runs no earlier than this share of all compute ahead of the most critical unit, in the guide's order; 0:
+  // whenever there is time.
+  double ahead = 0;
 };
 
 struct MadeOrder {
@@ -62,6 +65,7 @@ class OrderMaker {
   void make_ready(UnitIndex u);
   void finish(UnitIndex u);  // it has run: what it leads to may be ready now
   void run_arrived();
+  void release_parked();
   bool issue_all(Time until);     // keeps lanes busy until then; has anything been issued?
   bool issue_from(Queue& queue);  // if memory allows
   bool issue_best(std::uint32_t lane);
@@ -76,6 +80,7 @@ class OrderMaker {
   bool before(const Queue& a, const Queue& b) const;
   Time next_time(const Queue& queue) const;
   void note_needs(const std::vector<UnitIndex>& guide);
+  void note_turns(const std::vector<UnitIndex>& guide);
   Size cap_of(const Queue& queue) const;
 
   const UnitGraph& units_;
@@ -85,11 +90,17 @@ class OrderMaker {
   Time now_ = 0;
   std::vector<std::uint32_t> missing_;
   std::vector<Entry> compute_, waits_;  // heaps; the front has not run
+  std::vector<Entry> parked_;           // a heap of compute that is ready and takes memory too early
   std::vector<Queue> queues_;
   std::vector<std::vector<std::uint32_t>> queues_of_;  // by lane
   std::vector<Time> lane_free_;
   std::vector<Time> end_;   // by unit, of collectives
   std::vector<Time> need_;  // by unit, of collectives that take memory: the guide's compute before the first wait
+  std::vector<UnitIndex> critical_;  // all units, those with the most behind them first; empty until needed
+  std::size_t next_critical_ = 0;    // the first of them that has not run
+  std::vector<Time> place_;        // by unit: the guide's compute before it; empty: compute runs whenever there is time
+  std::vector<bool> takes_;        // by unit: compute that takes memory
+  Time ahead_ = 0, progress_ = 0;  // in the guide's compute: how far ahead it may run, and of what
   Time computed_ = 0;
   std::vector<Time> bucket_time_;  // by class: of a full bucket
 };

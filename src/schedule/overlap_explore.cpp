@@ -2,6 +2,7 @@
 #include <array>
 #include <limits>
 
+#include "schedule/deferral.h"
 #include "schedule/overlap_search.h"
 #include "schedule/urgency.h"
 
@@ -17,7 +18,18 @@ constexpr Time near_best = 10;
 // An improvement by less than one part in so many does not start the same shares again.
 constexpr Time worth_repeating = 1000;
 constexpr std::array<std::uint64_t, 3> number_of_walks = {1, 1, 6};  // by effort
-constexpr int pull_shares[] = {6, 3, 1, 5};                          // of pull_of()
+// What intensify() tries: an urgency that follows from the best order, and its share, of pull_of().
+struct Follow {
+  Priority priority;
+  int share;
+};
+constexpr std::array<Follow, 7> follows = {{{Priority::pulled, 6},
+                                            {Priority::pulled, 3},
+                                            {Priority::deferred, 5},
+                                            {Priority::pulled, 1},
+                                            {Priority::pulled, 5},
+                                            {Priority::deferred, 3},
+                                            {Priority::deferred, 6}}};
 
 }  // namespace
 
@@ -36,6 +48,9 @@ std::vector<Time> OverlapSearch::priorities_of(const Setting& setting, const Rec
       break;
     case Priority::pulled:
       priority = parent == nullptr ? position_ : pulled_starts(units_, parent->made, comm(), pull_of(setting));
+      break;
+    case Priority::deferred:
+      priority = parent == nullptr ? position_ : deferred_starts(units_, parent->made, comm(), pull_of(setting));
       break;
     case Priority::target: {
       priority = latest_starts(units_, original_, comm(), false);
@@ -63,7 +78,8 @@ MadeOrder OverlapSearch::make(const Setting& setting, const Candidate* parent) {
 }
 
 bool OverlapSearch::Candidate::alike(const Setting& other) const {
-  return setting.size == other.size && setting.hold == other.hold && setting.window == other.window;
+  return setting.size == other.size && setting.hold == other.hold && setting.window == other.window &&
+         setting.ahead == other.ahead;
 }
 
 Time OverlapSearch::try_setting(const Setting& setting, const Candidate* parent) {
@@ -120,16 +136,16 @@ void OverlapSearch::climb(std::uint64_t budget) {
 
 // Pulls forward what the best order stands still for, as long as that helps.
 void OverlapSearch::intensify(std::uint64_t budget) {
-  std::size_t next_share = 0;
-  while (next_share < std::size(pull_shares) && !best_.empty() && maker_.work() < budget) {
+  std::size_t tried = 0;
+  while (tried < follows.size() && !best_.empty() && maker_.work() < budget) {
     const Candidate parent = best_[0];
     Setting next = parent.setting;
-    next.priority = Priority::pulled;
-    next.share = pull_shares[next_share++];
+    next.priority = follows[tried].priority;
+    next.share = follows[tried++].share;
     next.guide = Guide::parent;
     const Time before = parent.made.time;
     try_setting(next, &parent);
-    if (best_[0].made.time < before - before / worth_repeating) next_share = 0;
+    if (best_[0].made.time < before - before / worth_repeating) tried = 0;
   }
 }
 
@@ -141,8 +157,11 @@ void OverlapSearch::wander(std::uint64_t budget) {
     Setting next = changed(parent.setting, classes_, dice_);
     if (dice_.below(3) == 0) {
       next = parent.setting;
-      const std::uint64_t kind = dice_.below(4);
-      next.priority = kind == 0 ? Priority::backward : kind == 1 ? Priority::target : Priority::pulled;
+      const std::uint64_t kind = dice_.below(5);
+      next.priority = kind == 0   ? Priority::backward
+                      : kind == 1 ? Priority::target
+                      : kind == 2 ? Priority::deferred
+                                  : Priority::pulled;
       next.share = static_cast<int>(dice_.below(shares));
       next.guide = dice_.below(3) == 0 ? Guide::lean : Guide::parent;
     }

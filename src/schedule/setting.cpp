@@ -20,6 +20,11 @@ double window_of(const Setting& setting) {
   return times[static_cast<std::size_t>(setting.window)];
 }
 
+double ahead_of(const Setting& setting) {
+  constexpr std::array<double, aheads> parts = {0, 1.0 / 16, 1.0 / 64, 1.0 / 256};
+  return parts[static_cast<std::size_t>(setting.ahead)];
+}
+
 double share_of(const Setting& setting) {
   constexpr std::array<double, shares> parts = {0.0025, 0.005, 0.01, 0.02, 0.04, 0.08, 0.16};
   return parts[static_cast<std::size_t>(setting.share)];
@@ -64,6 +69,7 @@ Recipe recipe_of(const Setting& setting, const ClassSizes& classes, Size limit) 
   Recipe recipe;
   recipe.limit = limit;
   recipe.window = window_of(setting);
+  recipe.ahead = ahead_of(setting);
   if (std::all_of(setting.size.begin(), setting.size.end(), [](std::int8_t size) { return size == 0; })) return recipe;
   for (std::size_t c = 0; c < classes.size(); ++c) {
     const double mean = classes.mean(c);
@@ -96,7 +102,7 @@ void change_class(Setting& setting, std::size_t c, Dice& dice) {
 Setting changed(Setting setting, const ClassSizes& classes, Dice& dice) {
   const std::uint64_t changes = 1 + dice.below(3);
   for (std::uint64_t i = 0; i < changes; ++i) {
-    const std::uint64_t what = dice.below(classes.size() > 0 ? 8 : 4);
+    const std::uint64_t what = dice.below(classes.size() > 0 ? 9 : 5);
     if (what == 0) {
       setting.priority = static_cast<Priority>(dice.below(priorities));
       setting.share = static_cast<int>(dice.below(shares));
@@ -106,6 +112,8 @@ Setting changed(Setting setting, const ClassSizes& classes, Dice& dice) {
       setting.window = static_cast<int>(dice.below(windows));
     } else if (what == 3) {
       setting.comm_by_tail = !setting.comm_by_tail;
+    } else if (what == 4) {
+      setting.ahead = static_cast<int>(dice.below(aheads));
     } else {
       change_class(setting, dice.below(classes.size()), dice);
     }
@@ -162,6 +170,7 @@ std::vector<Setting> variants_of(Priority priority, const ClassSizes& classes) {
 
 std::vector<std::function<void(Setting&)>> single_changes(const ClassSizes& classes) {
   std::vector<std::function<void(Setting&)>> list;
+  for (const int ahead : {3, 1}) list.emplace_back([ahead](Setting& setting) { setting.ahead = ahead; });
   for (const int window : {0, 2, 4}) list.emplace_back([window](Setting& setting) { setting.window = window; });
   for (std::size_t c = 0; c < classes.size(); ++c) {
     if (classes.serial[c]) continue;

@@ -33,14 +33,16 @@ enum class Priority : std::uint8_t {
   backward,       // latest start in a schedule that is made from the end, after the parent's
   target,         // when the parent ran it, or earlier where a shorter step needs it
   pulled,         // when the parent would run it without standing still, or earlier where that needs it
+  deferred,       // when the parent ran it, but behind what it stands still for longest where that pays
 };
-inline constexpr int priorities = 8;
+inline constexpr int priorities = 9;
 
 struct Setting {
   Guide guide = Guide::lean;
   Priority priority = Priority::position;
   int share = 0;   // of Priority::target and pulled: by how much the step, or standing still, is to be shorter
   int window = 0;  // how early collectives that take memory may start
+  int ahead = 0;   // how early compute that takes memory may run
   bool comm_by_tail = false;  // collectives by latest start, whatever compute goes by
   // By class.
   std::vector<std::int8_t> size;  // of a bucket, in half powers of two of the mean member; 0: nothing is merged
@@ -55,7 +57,9 @@ inline constexpr int holds = 4;
 inline constexpr int ramps = 4;
 inline constexpr int windows = 6;
 inline constexpr int shares = 7;
+inline constexpr int aheads = 4;
 double window_of(const Setting& setting);
+double ahead_of(const Setting& setting);  // a share of all compute; 0: no end
 double share_of(const Setting& setting);  // of the step
 double pull_of(const Setting& setting);   // of the time that the compute lane stands still
 
