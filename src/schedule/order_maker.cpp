@@ -16,7 +16,7 @@ constexpr std::size_t patience = 3;  // units that run before a collective that 
 
 }  // namespace
 
-OrderMaker::OrderMaker(const UnitGraph& units) : units_(units), memory_(units) {
+OrderMaker::OrderMaker(const UnitGraph& units) : units_(units), memory_(units), progress_(units) {
   const auto classes = static_cast<std::uint32_t>(units.classes().size());
   queues_.resize(classes + units.lanes());
   queues_of_.resize(units.lanes());
@@ -60,13 +60,12 @@ void OrderMaker::start(const std::vector<UnitIndex>& guide, const Recipe& recipe
       queues_[unit.merge_class].remaining += unit.moved;
     missing_[u] = static_cast<std::uint32_t>(units_.before(u).size());
   }
-  computed_ = 0;
-  place_.clear();
-  if (recipe.ahead > 0) note_turns(guide);
+  far_sighted_ = recipe.ahead > 0 || recipe.window > 0;
+  if (far_sighted_) progress_.reset(guide);
+  ahead_ = static_cast<Time>(recipe.ahead * static_cast<double>(progress_.total()));
   for (UnitIndex u = 0; u < units_.size(); ++u) {
     if (missing_[u] == 0) make_ready(u);
   }
-  if (recipe.window > 0) note_needs(guide);
   bucket_time_ = bucket_times(units_, recipe.bucket);
 }
 
@@ -85,18 +84,15 @@ void OrderMaker::make_ready(UnitIndex u) {
     Queue& queue = queue_of(unit);
     queue.pending += unit.moved;
     push(queue.heap, Entry{priority, u});
-  } else if (!place_.empty() && takes_[u] && place_[u] > progress_ + ahead_) {
-    push(parked_, Entry{place_[u], u});
+  } else if (recipe_->ahead > 0 && progress_.takes(u) && progress_.place(u) > progress_.progress() + ahead_) {
+    push(parked_, Entry{progress_.place(u), u});
   } else {
     push(compute_, Entry{priority, u});
   }
 }
 
 void OrderMaker::release_parked() {
-  if (place_.empty()) return;
-  while (next_critical_ < critical_.size() && memory_.done(critical_[next_critical_])) ++next_critical_;
-  if (next_critical_ < critical_.size()) progress_ = std::max(progress_, place_[critical_[next_critical_]]);
-  while (!parked_.empty() && parked_.front().key <= progress_ + ahead_) {
+  while (!parked_.empty() && parked_.front().key <= progress_.progress() + ahead_) {
     const UnitIndex u = pop(parked_).unit;
     if (!memory_.done(u)) push(compute_, Entry{(*recipe_->priority)[u], u});
   }
@@ -128,50 +124,6 @@ Size OrderMaker::cap_of(const Queue& queue) const {
   return cap;
 }
 
-void OrderMaker::note_needs(const std::vector<UnitIndex>& guide) {
-  need_.assign(units_.size(), 0);
-  Time computed = 0;
-  for (const UnitIndex u : guide) {
-    const Unit& unit = units_.unit(u);
-    computed += unit.compute;
-    if (unit.kind != StepKind::wait || need_[unit.partner] != 0) continue;
-    Size made = 0;
-    Size read = 0;
-    for (const UnitTouch& touch : units_.touches(unit.partner)) {
-      const bool creates = units_.touched_by(touch.buffer)[0] == unit.partner;
-      (creates ? made : read) += units_.bytes(touch.buffer);
-    }
-    if (made > read) need_[unit.partner] = std::max<Time>(computed, 1);
-  }
-}
-
-// What each unit takes and gives back is counted in the guide's order: a unit takes memory if what it creates is more than what nobody
-// needs behind it.
-void OrderMaker::note_turns(const std::vector<UnitIndex>& guide) {
-  place_.assign(units_.size(), 0);
-  takes_.assign(units_.size(), false);
-  std::vector<std::uint32_t> left(units_.buffers());
-  for (std::uint32_t b = 0; b < left.size(); ++b) left[b] = static_cast<std::uint32_t>(units_.touched_by(b).size());
-  Time computed = 0;
-  for (const UnitIndex u : guide) {
-    Size taken = 0;
-    for (const UnitTouch& touch : units_.touches(u)) {
-      if (left[touch.buffer] == units_.touched_by(touch.buffer).size()) taken += units_.bytes(touch.buffer);
-      if (--left[touch.buffer] == 0 && !units_.kept(touch.buffer)) taken -= units_.bytes(touch.buffer);
-    }
-    takes_[u] = taken > 0 && units_.unit(u).kind == StepKind::compute;
-    place_[u] = computed;
-    computed += units_.unit(u).compute;
-  }
-  ahead_ = static_cast<Time>(recipe_->ahead * static_cast<double>(computed));
-  progress_ = 0;
-  next_critical_ = 0;
-  if (!critical_.empty()) return;
-  const auto latest = latest_starts(units_, guide, comm_times(units_, {}), false);
-  critical_ = guide;
-  std::stable_sort(critical_.begin(), critical_.end(), [&](UnitIndex a, UnitIndex b) { return latest[a] < latest[b]; });
-}
-
 Time OrderMaker::next_time(const Queue& queue) const {
   const Time first = units_.unit(queue.heap.front().unit).comm;
   const Size cap = cap_of(queue);
@@ -182,16 +134,18 @@ Time OrderMaker::next_time(const Queue& queue) const {
 // Takes memory that is needed only later? What else the lane could do meanwhile is counted in.
 bool OrderMaker::too_early(const Queue& queue) const {
   const UnitIndex first = queue.heap.front().unit;
-  if (recipe_->window <= 0 || need_[first] == 0) return false;
+  if (recipe_->window <= 0) return false;
+  const Time need = progress_.need(first);
+  if (need == 0) return false;
   Time others = 0;
   for (const std::uint32_t index : queues_of_[queue.lane]) {
     const Queue& other = queues_[index];
-    if (other.heap.empty() || need_[other.heap.front().unit] != 0) continue;
+    if (other.heap.empty() || progress_.need(other.heap.front().unit) != 0) continue;
     others = std::max(others, next_time(other));
   }
   const Time backlog = std::max<Time>(0, lane_free_[queue.lane] - now_);
   const auto own = static_cast<Time>(recipe_->window * static_cast<double>(next_time(queue)));
-  return need_[first] - computed_ > own + others + backlog;
+  return need - progress_.progress() > own + others + backlog;
 }
 
 bool OrderMaker::waits_for_more(const Queue& queue) const {
@@ -202,11 +156,11 @@ bool OrderMaker::waits_for_more(const Queue& queue) const {
 
 bool OrderMaker::before(const Queue& a, const Queue& b) const {
   if (recipe_->window > 0) {
-    const bool a_needed = need_[a.heap.front().unit] > 0;
-    const bool b_needed = need_[b.heap.front().unit] > 0;
+    const bool a_needed = progress_.need(a.heap.front().unit) > 0;
+    const bool b_needed = progress_.need(b.heap.front().unit) > 0;
     if (a_needed != b_needed) return a_needed;
-    if (a_needed && need_[a.heap.front().unit] != need_[b.heap.front().unit])
-      return need_[a.heap.front().unit] < need_[b.heap.front().unit];
+    if (a_needed && progress_.need(a.heap.front().unit) != progress_.need(b.heap.front().unit))
+      return progress_.need(a.heap.front().unit) < progress_.need(b.heap.front().unit);
   }
   return b.heap.front() > a.heap.front();
 }
@@ -288,7 +242,6 @@ void OrderMaker::compute(UnitIndex u) {
   const Time time = units_.unit(u).compute;
   made_.begin[u] = now_;
   now_ += time;
-  computed_ += time;
   finish(u);
 }
 
@@ -337,6 +290,7 @@ MadeOrder OrderMaker::make(const std::vector<UnitIndex>& guide, const Recipe& re
   while (made_.order.size() < units_.size()) {
     run_arrived();
     if (made_.order.size() == units_.size()) break;
+    if (far_sighted_) progress_.advance(memory_);
     release_parked();
     Time until = now_;
     if (!compute_.empty()) until += units_.unit(compute_.front().unit).compute;

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "schedule/guide_memory.h"
+#include "schedule/guide_progress.h"
 #include "schedule/unit_graph.h"
 
 namespace hocket::overlap {
@@ -20,11 +21,10 @@ struct Recipe {
   std::vector<Size> ramp;     // the first bucket's size, doubled for each that follows; 0: no ramp
   std::vector<bool> taper;    // buckets shrink as little is left, so that the last ones end soon
   std::vector<bool> patient;  // holds back up to the last member; others hold back no more than half of what is left
-  // Collectives that take memory are issued no earlier than this many times their own time before they are needed, in compute time of
-  // the guide; 0: as early as their lane is free.
+  // Collectives that take memory are issued no earlier than this many times their own time before they are needed, by GuideProgress; 0: as
+  // early as their lane is free.
   double window = 0;
-  // Compute that takes memory runs no earlier than this share of all compute ahead of the most critical unit, in the guide's order; 0:
-  // whenever there is time.
+  // Compute that takes memory runs no earlier than this share of all compute ahead, by GuideProgress; 0: whenever there is time.
   double ahead = 0;
 };
 
@@ -79,8 +79,6 @@ class OrderMaker {
   bool too_early(const Queue& queue) const;
   bool before(const Queue& a, const Queue& b) const;
   Time next_time(const Queue& queue) const;
-  void note_needs(const std::vector<UnitIndex>& guide);
-  void note_turns(const std::vector<UnitIndex>& guide);
   Size cap_of(const Queue& queue) const;
 
   const UnitGraph& units_;
@@ -94,14 +92,10 @@ class OrderMaker {
   std::vector<Queue> queues_;
   std::vector<std::vector<std::uint32_t>> queues_of_;  // by lane
   std::vector<Time> lane_free_;
-  std::vector<Time> end_;   // by unit, of collectives
-  std::vector<Time> need_;  // by unit, of collectives that take memory: the guide's compute before the first wait
-  std::vector<UnitIndex> critical_;  // all units, those with the most behind them first; empty until needed
-  std::size_t next_critical_ = 0;    // the first of them that has not run
-  std::vector<Time> place_;        // by unit: the guide's compute before it; empty: compute runs whenever there is time
-  std::vector<bool> takes_;        // by unit: compute that takes memory
-  Time ahead_ = 0, progress_ = 0;  // in the guide's compute: how far ahead it may run, and of what
-  Time computed_ = 0;
+  std::vector<Time> end_;  // by unit, of collectives
+  GuideProgress progress_;
+  bool far_sighted_ = false;       // the recipe asks for progress_
+  Time ahead_ = 0;                 // how far ahead of it compute that takes memory may run
   std::vector<Time> bucket_time_;  // by class: of a full bucket
 };
 

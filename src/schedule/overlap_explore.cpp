@@ -88,7 +88,11 @@ Time OverlapSearch::try_setting(const Setting& setting, const Candidate* parent)
   apply_model(units_, candidate.made);
   const Time time = candidate.made.time;
   if (candidate.made.peak > limit_) return std::numeric_limits<Time>::max();
-  if (time < time_) keep(units_, candidate.made, buckets_of(units_, candidate.made));
+  if (time < time_) {
+    keep(units_, candidate.made, buckets_of(units_, candidate.made));
+    window_ = window_of(setting);
+    ahead_ = ahead_of(setting);
+  }
   // One for each choice of buckets and window: a search from several that are alike would find the same again.
   const auto same =
       std::find_if(best_.begin(), best_.end(), [&](const Candidate& other) { return other.alike(setting); });

@@ -121,6 +121,8 @@ bool OverlapSearch::try_buckets(const Buckets& buckets, double share) {
   }
   Recipe recipe;
   recipe.limit = limit_;
+  recipe.window = window_;
+  recipe.ahead = ahead_;
   recipe.priority = &priority;
   OrderMaker maker(units);
   MadeOrder made = maker.make(guide, recipe);

@@ -61,6 +61,7 @@ class OverlapSearch {
   Size peak_ = 0;
   std::vector<StepIndex> order_;
   Buckets buckets_;
+  double window_ = 0, ahead_ = 0;      // of the setting that it comes from
   std::vector<Time> began_;            // by step
   std::vector<StepIndex> waited_for_;  // collectives for which the compute lane stands still
 };
