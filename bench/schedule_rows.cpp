@@ -5,8 +5,10 @@
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
+#include <functional>
 
 #include "hocket/base/progress.h"
+#include "hocket/compile/overlap_bound.h"
 #include "hocket/ir/file.h"
 #include "hocket/schedule/bounds.h"
 
@@ -71,6 +73,9 @@ Result<GraphRow> measure_graph(const std::string& file, const PytorchResult& pyt
   const StepBound bound = step_bound(steps);
   row.bound_ms = bound.time.ms();
   row.bound = to_string(bound);
+  HOCKET_TRY(const StepBound merged, overlap_bound(graph, CostModel(base.cost)));
+  row.merged_bound_ms = merged.time.ms();
+  row.merged_bound = to_string(merged);
   for (const std::string& passes : classic_passes) {
     HOCKET_TRY(row.by[passes], run_passes(graph, passes, base));
   }
@@ -117,10 +122,22 @@ Result<std::vector<Growth>> measure_growth(bool quick, const CompileOptions& bas
   return list;
 }
 
-double mean_ratio(const std::vector<GraphRow>& rows, const std::string& which) {
+namespace {
+
+double geometric_mean(const std::vector<GraphRow>& rows, const std::function<double(const GraphRow&)>& ratio) {
   double sum = 0;
-  for (const GraphRow& row : rows) sum += std::log(row.by.at(which).step_ms / row.pytorch.step_ms);
+  for (const GraphRow& row : rows) sum += std::log(ratio(row));
   return rows.empty() ? 0 : std::exp(sum / static_cast<double>(rows.size()));
+}
+
+}  // namespace
+
+double mean_ratio(const std::vector<GraphRow>& rows, const std::string& which) {
+  return geometric_mean(rows, [&](const GraphRow& row) { return row.by.at(which).step_ms / row.pytorch.step_ms; });
+}
+
+double mean_bound(const std::vector<GraphRow>& rows) {
+  return geometric_mean(rows, [](const GraphRow& row) { return row.merged_bound_ms / row.pytorch.step_ms; });
 }
 
 }  // namespace hocket

@@ -25,8 +25,10 @@ struct GraphRow {
   std::size_t nodes = 0;
   PytorchResult pytorch;
   Reached original;
-  double bound_ms = 0;
+  double bound_ms = 0;  // of pure reordering
   std::string bound;
+  double merged_bound_ms = 0;  // with collectives merged at will, in whatever memory
+  std::string merged_bound;
   std::map<std::string, Reached> by;  // pass list, or "overlap EFFORT original|pytorch"
 };
 
@@ -42,5 +44,7 @@ Result<std::vector<Growth>> measure_growth(bool quick, const CompileOptions& bas
 
 // Step times against PyTorch's best, geometric mean over all graphs.
 double mean_ratio(const std::vector<GraphRow>& rows, const std::string& which);
+// The same of the lower bounds with merging: no way of scheduling gets below it.
+double mean_bound(const std::vector<GraphRow>& rows);
 
 }  // namespace hocket

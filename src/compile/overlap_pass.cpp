@@ -8,6 +8,7 @@
 #include "compile/forms.h"
 #include "fuse/bucket_candidates.h"
 #include "fuse/fusion.h"
+#include "hocket/compile/overlap_bound.h"
 #include "hocket/cost/collectives.h"
 #include "hocket/fuse/copies_to_views.h"
 #include "hocket/fuse/scatter_rows.h"
@@ -224,6 +225,15 @@ Result<PassResult> run_overlap(const Subject& subject, const PassContext& contex
 }
 
 }  // namespace
+
+Result<StepBound> overlap_bound(const Graph& graph, const CostModel& cost) {
+  HOCKET_TRY(const std::optional<Graph> lean, without_copies(graph, cost));
+  const Graph& least = lean ? *lean : graph;
+  HOCKET_TRY(const StepGraph steps, steps_of(least, cost));
+  OverlapOptions options;
+  find_mergeable(least, cost, options);
+  return merged_bound(steps, options);
+}
 
 Pass overlap_pass() {
   return {

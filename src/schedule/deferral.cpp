@@ -9,6 +9,8 @@ namespace {
 // Standing still less than one part in so many of the step is not worth a walk over the order.
 constexpr Time worth_deferring = 1000;
 constexpr std::size_t most_stalls = 3;
+// What a unit takes along with it behind a collective: more than so many units are rarely worth it.
+constexpr std::size_t most_followers = 32;
 
 struct Stall {
   Time time;
@@ -75,12 +77,14 @@ class Deferral {
   // Keeps the order of what is deferred without going far behind the collective.
   static constexpr int later_bits = 20;
 
-  // Compute that goes behind the collective with a unit, less what is communicated later for that. Lists all that goes.
+  // Compute that goes behind the collective with a unit, less what is communicated later for that; nothing if too much would go. Lists
+  // all that goes.
   Time gain_of(UnitIndex first, std::uint32_t issue) {
     Time gain = 0;
     list_.push_back(first);
     gone_[first] = true;
     for (std::size_t i = 0; i < list_.size(); ++i) {
+      if (list_.size() > most_followers) return 0;
       const UnitIndex u = list_[i];
       const Unit& unit = units_.unit(u);
       gain += unit.kind == StepKind::collective ? unit.compute - comm_[u] : unit.compute;

@@ -15,6 +15,27 @@ struct Beside {
   std::int64_t time;
 };
 
+// The largest of times[first…end), for any range.
+class RangeMaximum {
+ public:
+  explicit RangeMaximum(const std::vector<std::int64_t>& times) : levels_{times} {
+    for (std::size_t width = 1; 2 * width <= times.size(); width *= 2) {
+      const std::vector<std::int64_t>& half = levels_.back();
+      std::vector<std::int64_t> whole;
+      for (std::size_t i = 0; i + width < half.size(); ++i) whole.push_back(std::max(half[i], half[i + width]));
+      levels_.push_back(std::move(whole));
+    }
+  }
+  std::int64_t of(std::size_t first, std::size_t end) const {
+    std::size_t level = 0;
+    while ((std::size_t{2} << level) <= end - first) ++level;
+    return std::max(levels_[level][first], levels_[level][end - (std::size_t{1} << level)]);
+  }
+
+ private:
+  std::vector<std::vector<std::int64_t>> levels_;  // of ranges of 1, 2, 4, …
+};
+
 class Chain {
  public:
   Chain(const StepGraph& steps, const std::vector<StepIndex>& path)
@@ -30,7 +51,9 @@ class Chain {
 
   const std::vector<std::int64_t>& times() const { return times_; }
 
+  // Between two collectives of the chain stands the issue of the later one: a step covers one of them at most.
   std::vector<Beside> steps_beside() const {
+    const RangeMaximum longest(times_);
     const auto order = steps_.original_order();
     std::vector<std::uint32_t> first(steps_.size(), 0), end(steps_.size(), static_cast<std::uint32_t>(times_.size()));
     for (const StepIndex step : order) {
@@ -45,7 +68,8 @@ class Chain {
       for (const StepIndex later : steps_.after(step))
         end[step] = std::min({end[step], end[later], place_[later]});  // what is not in the chain is the largest
       const std::int64_t time = steps_.time_on_compute(step).picoseconds;
-      if (time > 0 && first[step] < end[step]) list.push_back({first[step], end[step], time});
+      if (time > 0 && first[step] < end[step])
+        list.push_back({first[step], end[step], std::min(time, longest.of(first[step], end[step]))});
     }
     return list;
   }

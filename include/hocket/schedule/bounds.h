@@ -10,6 +10,7 @@
 
 #include <string>
 
+#include "hocket/schedule/overlap.h"
 #include "hocket/schedule/step_graph.h"
 
 namespace hocket {
@@ -25,5 +26,9 @@ std::string to_string(const StepBound& bound);
 
 // The largest of all bounds. For orders of these very steps: merging collectives can go below a lane's.
 StepBound step_bound(const StepGraph& steps);
+
+// The same where collectives may be merged as the options say, in whatever memory: a lane takes what one collective for each class takes. A
+// collective takes no less together with others than alone, and those that follow from each other stay apart, so that the other bounds hold.
+StepBound merged_bound(const StepGraph& steps, const OverlapOptions& options);
 
 }  // namespace hocket
