@@ -23,6 +23,7 @@ from hocket import fx_json
 log = logging.getLogger("hocket")
 
 Parallelize = Callable[[torch.nn.Module], torch.nn.Module]
+Visit = Callable[[fx.GraphModule, str], None]
 
 
 @contextlib.contextmanager
@@ -67,10 +68,14 @@ def capture(
     Returns the graphs as JSON objects, schema commgraph/1, in the order in which they were compiled.
     """
     captured: list[dict[str, Any]] = []
-    # DistributedDataParallel asks when it is made whether its reductions are to be seen by the compiler.
-    with fake_world(world_size), torch._dynamo.config.patch(optimize_ddp="python_reducer"):
-        distributed = model if parallelize is None else parallelize(model)
-        _run(distributed, inputs, training, captured)
+
+    def keep(gm: fx.GraphModule, name: str) -> None:
+        try:
+            captured.append(fx_json.to_json(gm.graph, name))
+        except fx_json.NotRepresentable as reason:
+            log.warning("hocket leaves out the graph %s: %s", name, reason)
+
+    visit_graphs(keep, model, *inputs, world_size=world_size, parallelize=parallelize, training=training)
     if not captured:
         raise RuntimeError("no graph was compiled: does the model compute anything?")
     if not any(graph["groups"] for graph in captured):
@@ -89,31 +94,42 @@ def write(graph: dict[str, Any], path: str | pathlib.Path) -> None:
     pathlib.Path(path).write_bytes(gzip.compress(text, mtime=0) if str(path).endswith(".gz") else text)
 
 
-def _run(model: torch.nn.Module, inputs: tuple[Any, ...], training: bool, captured: list[dict[str, Any]]) -> None:
+def visit_graphs(
+    visit: Visit,
+    model: torch.nn.Module,
+    *inputs: Any,
+    world_size: int = 8,
+    parallelize: Parallelize | None = data_parallel,
+    training: bool = True,
+) -> None:
+    """Calls visit(graph module, name) with every graph of one step, as capture() does, while the fake ranks are there."""
+
     def record(phase: str) -> Callable[[fx.GraphModule, Any], Any]:
         def compiler(gm: fx.GraphModule, _: Any) -> Any:
-            name = f"{type(model).__name__}_{phase}"
-            try:
-                captured.append(fx_json.to_json(gm.graph, name))
-            except fx_json.NotRepresentable as reason:
-                log.warning("hocket leaves out a graph of %s: %s", name, reason)
+            visit(gm, f"{type(distributed).__name__}_{phase}")
             return make_boxed_func(gm.forward)
 
         return compiler
 
+    # DistributedDataParallel asks when it is made whether its reductions are to be seen by the compiler. Layers of one class are
+    # compiled once for each size, not once for all sizes.
+    dynamo = torch._dynamo.config.patch(optimize_ddp="python_reducer", automatic_dynamic_shapes=False)
     torch._dynamo.reset()
-    try:
-        # Layers of one class are compiled once for each size, not once for all sizes.
-        with torch._dynamo.config.patch(automatic_dynamic_shapes=False):
-            step = torch.compile(model, backend=_backend(record, "forward"), dynamic=False)
-            if not training:
-                with torch.no_grad():
-                    step(*inputs)
-                return
-            with torch._dynamo.compiled_autograd._enable(torch.compile(backend=_backend(record, "backward"), dynamic=False)):
-                _sum(step(*inputs)).backward()
-    finally:
-        torch._dynamo.reset()
+    with fake_world(world_size), dynamo:
+        distributed = model if parallelize is None else parallelize(model)
+        try:
+            _step(torch.compile(distributed, backend=_backend(record, "forward"), dynamic=False), inputs, training, record)
+        finally:
+            torch._dynamo.reset()
+
+
+def _step(model: Callable[..., Any], inputs: tuple[Any, ...], training: bool, record: Callable[[str], Any]) -> None:
+    if not training:
+        with torch.no_grad():
+            model(*inputs)
+        return
+    with torch._dynamo.compiled_autograd._enable(torch.compile(backend=_backend(record, "backward"), dynamic=False)):
+        _sum(model(*inputs)).backward()
 
 
 def _backend(record: Callable[[str], Any], phase: str) -> Any:

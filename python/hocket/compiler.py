@@ -38,6 +38,7 @@ def optimize(
     passes: str = "",
     machine: str | None = None,
     memory_limit: str = "1.0x",
+    estimate: fx_json.Estimate | None = None,
     agree: bool = True,
 ) -> fx.GraphModule:
     """A module that computes the same, with its communication merged, moved and hidden.
@@ -48,6 +49,7 @@ def optimize(
         machine: what times are estimated for: ``"h100x8"``, ``"a100x8"``, ``"cpu"`` or the file of a description. Without:
             by the device of the graph's tensors.
         memory_limit: how much the result may hold: a multiple of what the original does (``"1.05x"``) or a size (``"12GiB"``).
+        estimate: what a call takes in ms, if you know; it is asked for every node, and may return None. The same on all ranks.
         agree: all ranks of the graph's groups compare what they decided; off where one rank compiles alone.
 
     A graph with sizes that are not known, or without collectives, comes back as it is, with a note in its report.
@@ -56,7 +58,7 @@ def optimize(
     copy.output(copy.graph_copy(gm.graph, {}))
     result = fx.GraphModule(gm, copy, type(gm).__name__)
     result.meta.update(gm.meta)
-    settings = Settings(passes, machine, memory_limit, agree)
+    settings = Settings(passes, machine, memory_limit, agree, estimate=estimate)
     result.meta["hocket"] = _optimize_in_place(result.graph, settings)
     result.recompile()
     return result
@@ -88,8 +90,10 @@ class Settings:
         memory_limit: str = "1.0x",
         agree: bool = True,
         ddp: bool = False,
+        estimate: fx_json.Estimate | None = None,
     ) -> None:
-        self.passes, self.machine, self.memory_limit, self.agree, self.ddp = passes, machine, memory_limit, agree, ddp
+        self.passes, self.machine, self.memory_limit, self.agree = passes, machine, memory_limit, agree
+        self.ddp, self.estimate = ddp, estimate
 
     def machine_for(self, graph: fx.Graph) -> str:
         if self.machine is not None:
@@ -102,7 +106,7 @@ def _optimize_in_place(graph: fx.Graph, settings: Settings) -> Report:
     if not fx_json.has_collectives(graph):
         return Report.untouched("it communicates nothing")
     try:
-        spec = fx_json.to_json(graph)
+        spec = fx_json.to_json(graph, estimate=settings.estimate)
     except fx_json.NotRepresentable as reason:
         log.warning("hocket leaves a graph as it is: %s", reason)
         return Report.untouched(str(reason))
@@ -197,12 +201,13 @@ class enable:  # noqa: N801  used as a function and as a context
         passes: str = "",
         machine: str | None = None,
         memory_limit: str = "1.0x",
+        estimate: fx_json.Estimate | None = None,
         agree: bool = True,
         ddp: bool = False,
     ) -> None:
         disable()
         self._stack = contextlib.ExitStack()
-        self._stack.enter_context(_enabled(Settings(passes, machine, memory_limit, agree, ddp)))
+        self._stack.enter_context(_enabled(Settings(passes, machine, memory_limit, agree, ddp, estimate)))
         global _active
         _active = self
 

@@ -29,6 +29,7 @@ KINDS = {
     "broadcast": "broadcast",
     "broadcast_": "broadcast",
 }
+Estimate = Callable[[fx.Node], "float | None"]  # ms that a call takes; None where that is not known
 NAMESPACES = ("_c10d_functional", "_c10d_functional_autograd")
 
 
@@ -82,9 +83,10 @@ def tensors_of(value: Any) -> list[torch.Tensor]:
 class Writer:
     """One graph as a JSON object."""
 
-    def __init__(self, graph: fx.Graph, name: str) -> None:
+    def __init__(self, graph: fx.Graph, name: str, estimate: Estimate | None) -> None:
         self.graph = graph
         self.name = name
+        self.estimate = estimate
         self.ids: dict[fx.Node, int] = {}
         self.storages: list[dict[str, int]] = []
         self.storage_of: dict[fx.Node, list[int]] = {}
@@ -122,6 +124,9 @@ class Writer:
             if node.kwargs:
                 spec["kwargs"] = {key: self.argument(value) for key, value in node.kwargs.items()}
             self.effects(node, spec)
+            time = None if self.estimate is None else self.estimate(node)
+            if time is not None:
+                spec["est_ms"] = time
         else:
             raise NotRepresentable(f"node {node.name} is a {node.op}, which post-grad graphs do not have")
         self.results(node, spec)
@@ -381,9 +386,9 @@ def target_of(name: str) -> Callable[..., Any]:
     return getattr(getattr(getattr(torch.ops, namespace), packet), overload)
 
 
-def to_json(graph: fx.Graph, name: str = "graph") -> dict[str, Any]:
+def to_json(graph: fx.Graph, name: str = "graph", estimate: Estimate | None = None) -> dict[str, Any]:
     """A post-grad graph as a JSON object. Raises NotRepresentable with the reason where that can't be done."""
-    return Writer(graph, name).write()
+    return Writer(graph, name, estimate).write()
 
 
 def from_json(graph: fx.Graph, spec: dict[str, Any]) -> None:
