@@ -60,7 +60,7 @@ def main():
     parser.add_argument("--json", type=pathlib.Path)
     parser.add_argument("--check", action="store_true")
     options = parser.parse_args()
-    settings = {"quick": options.quick, "turns": 8 if options.quick else 20, "steps": 8 if options.quick else 20}
+    settings = {"quick": options.quick, "turns": 16 if options.quick else 40, "steps": 8 if options.quick else 20}
     rows = []
     for ranks in (2,) if options.quick else (2, 4):
         rows += run(ranks, collectives.measure, settings, timeout=600, patience=3600)[0]

@@ -7,7 +7,7 @@ import torch.distributed as dist
 
 SIZES = [8, 64, 1 << 10, 4 << 10, 15 << 10, 64 << 10, 256 << 10, 1 << 20, 4 << 20, 16 << 20, 64 << 20]
 QUICK_SIZES = [8, 1 << 10, 64 << 10, 1 << 20]
-SECONDS_FOR_A_TURN = 0.004
+SECONDS_FOR_A_TURN = 0.002
 
 
 def operations(size_in_bytes, ranks):
