@@ -11,7 +11,7 @@ def check() -> None:
     """Raises an ImportError that says what to do, where loading the compiled module would fail or crash."""
     if importlib.util.find_spec("torch") is None:
         raise ImportError(f"hocket needs PyTorch, which is not installed here: pip install torch=={NEEDED}")
-    found = importlib.metadata.version("torch").partition("+")[0]
+    found = _version_of_torch().partition("+")[0]
     if found != NEEDED:
         raise ImportError(
             f"hocket was built for torch {NEEDED}, but torch {found} is installed here: pip install torch=={NEEDED}, "
@@ -23,3 +23,13 @@ def check() -> None:
             "start Python elsewhere, or put the folder python of the build directory first in PYTHONPATH"
         )
     import torch  # noqa: F401  brings the libraries that the compiled module needs
+
+
+def _version_of_torch() -> str:
+    """Without importing it, if it was installed as packages are."""
+    try:
+        return importlib.metadata.version("torch")
+    except importlib.metadata.PackageNotFoundError:
+        import torch
+
+        return str(torch.__version__)

@@ -12,6 +12,7 @@ from __future__ import annotations
 import datetime
 import functools
 from collections.abc import Sequence
+from typing import Any
 
 import torch
 import torch.distributed as dist
@@ -26,7 +27,7 @@ def register() -> None:
     _let_monitored_barrier_through()
 
 
-def create(options, group_options=None):
+def create(options: Any, group_options: Any = None) -> Any:
     """What torch.distributed calls for every group of this back end."""
     if group_options is not None:
         raise ValueError(
@@ -42,7 +43,7 @@ def create(options, group_options=None):
     )
 
 
-def backend_of(group: dist.ProcessGroup | None = None):
+def backend_of(group: dist.ProcessGroup | None = None) -> Any:
     """hocket's part of a group, also where TORCH_DISTRIBUTED_DEBUG=DETAIL has wrapped it."""
     group = group or distributed_c10d._get_default_group()
     backend = group._get_backend(torch.device("cpu"))
@@ -75,7 +76,7 @@ def _let_monitored_barrier_through() -> None:
         return
 
     @functools.wraps(original)
-    def monitored_barrier(group=dist.GroupMember.WORLD, timeout=None, wait_all_ranks=False):
+    def monitored_barrier(group: Any = dist.GroupMember.WORLD, timeout: Any = None, wait_all_ranks: bool = False) -> None:
         if distributed_c10d._rank_not_in_group(group) or dist.get_backend(group) != "hocket":
             return original(group, timeout, wait_all_ranks)
         if timeout is None:

@@ -188,6 +188,39 @@ def sparse_tensors(rank):
     assert empty._nnz() == 0
 
 
+def with_every_check_of_pytorch(rank):
+    """What TORCH_DISTRIBUTED_DEBUG=DETAIL does: groups are wrapped, and compare what ranks call before they do."""
+    import hocket
+
+    store = dist.distributed_c10d._get_default_store()
+    dist.destroy_process_group()
+    dist.set_debug_level(dist.DebugLevel.DETAIL)
+    dist.init_process_group("hocket", store=dist.PrefixStore("detail", store), rank=rank, world_size=2)
+    assert dist.get_backend() == "hocket"
+    tensor = torch.ones(5)
+    dist.all_reduce(tensor)
+    dist.all_reduce(tensor, async_op=True).wait()
+    assert tensor[0] == 4
+    symmetric = hocket.symmetric_empty(100)
+    symmetric.fill_(1)
+    dist.all_reduce(symmetric)
+    assert symmetric[99] == 2
+    dist.monitored_barrier()
+    model = torch.nn.parallel.DistributedDataParallel(torch.nn.Linear(2, 2))
+    model(torch.ones(1, 2)).sum().backward()
+    raises(RuntimeError, lambda: dist.all_reduce(torch.ones(3 + rank)), "Detected mismatch between collectives on ranks")
+
+
+def names_of_pytorch_2_13(rank):
+    size = dist.get_world_size()
+    whole = torch.empty(size * 2)
+    dist.all_gather_single(whole, torch.full((2,), float(rank)))
+    assert whole.tolist() == [float(other) for other in range(size) for _ in range(2)]
+    part = torch.empty(2)
+    dist.reduce_scatter_single(part, whole)
+    assert part.tolist() == [float(rank * size)] * 2
+
+
 def symmetric_tensors(rank):
     import hocket
 
@@ -216,6 +249,7 @@ def symmetric_tensors(rank):
         (2, functional),
         (3, sparse_tensors),
         (2, symmetric_tensors),
+        (2, names_of_pytorch_2_13),
     ],
 )
 def test_works(size, check):
@@ -340,7 +374,7 @@ SCRIPT = """
 """
 
 
-@pytest.mark.parametrize("debug", ["OFF", "DETAIL"])
+@pytest.mark.parametrize("debug", ["OFF", pytest.param("DETAIL", marks=pytest.mark.long)])
 def test_torchrun_needs_nothing_more_than_the_name(tmp_path, debug):
     script = tmp_path / "train.py"
     script.write_text(textwrap.dedent(SCRIPT))
@@ -356,6 +390,10 @@ def test_torchrun_needs_nothing_more_than_the_name(tmp_path, debug):
         "rank 0 has 3.0 hocket",
         "rank 1 has 3.0 hocket",
     ]
+
+
+def test_the_debug_level_detail_works():
+    run(2, with_every_check_of_pytorch, leaves=True)
 
 
 def test_groups_of_a_program_whose_default_group_is_another():
