@@ -5,6 +5,8 @@ import time
 import torch
 import torch.distributed as dist
 
+import hocket
+
 SIZES = [8, 64, 1 << 10, 4 << 10, 15 << 10, 64 << 10, 256 << 10, 1 << 20, 4 << 20, 16 << 20, 64 << 20]
 QUICK_SIZES = [8, 1 << 10, 64 << 10, 1 << 20]
 SECONDS_FOR_A_TURN = 0.002
@@ -16,8 +18,10 @@ def operations(size_in_bytes, ranks):
     whole, other = torch.ones(count), torch.ones(count)
     part = torch.ones(count // ranks)
     parts = [torch.ones(count // ranks) for _ in range(ranks)]
+    symmetric = hocket.symmetric_empty(count).fill_(1.0)
     return {
         "all_reduce": lambda group: dist.all_reduce(whole, group=group),
+        "all_reduce, symmetric": lambda group: dist.all_reduce(symmetric if group is None else whole, group=group),
         "broadcast": lambda group: dist.broadcast(whole, 0, group=group),
         "all_gather": lambda group: dist.all_gather(parts, part, group=group),
         "all_gather_single": lambda group: dist.all_gather_single(whole, part, group=group),

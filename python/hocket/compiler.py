@@ -68,7 +68,7 @@ def report(gm: fx.GraphModule | None = None) -> Report:
     """What hocket made of a module, or of what torch.compile compiled last: shows itself in a notebook, ``save()`` writes the page."""
     if gm is None:
         if not _reports:
-            raise ValueError("nothing was compiled under hocket.enable() yet: call report() after the first compiled step")
+            raise ValueError("nothing that communicates was compiled under hocket.enable() yet: call report() after the first compiled step")
         return _reports[-1]
     if "hocket" not in gm.meta:
         return optimize(gm, agree=False).meta["hocket"]
