@@ -219,20 +219,22 @@ if(HOCKET_WITH_TORCH AND NOT HOCKET_SANITIZE)
   include(HocketExamples)
 endif()
 
-# The Python package: one test for each file python/tests/test_NAME.py, and another for what is marked long in it.
+# The Python package: one test for all that is quick, since every Python takes seconds to import PyTorch, and one for what is marked
+# long in each file python/tests/test_NAME.py.
 if(TARGET hocket_python)
   file(GLOB files CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/python/tests/test_*.py")
   set(pytest "${HOCKET_PYTHON}" -B -m pytest -q -p no:cacheprovider)
   foreach(file IN LISTS files)
     cmake_path(GET file STEM stem)
     string(REPLACE "test_" "" name "${stem}")
-    add_test(NAME python.${name} COMMAND ${pytest} -m "not long" "${file}")
     add_test(NAME python.${name}.long COMMAND ${pytest} -m "long" "${file}")
-    set_tests_properties(python.${name} PROPERTIES TIMEOUT 600)
     set_tests_properties(python.${name}.long PROPERTIES TIMEOUT 3600 LABELS long)
-    # 5: no test of this kind in the file
-    set_tests_properties(python.${name} python.${name}.long PROPERTIES
-      SKIP_RETURN_CODE 5
-      ENVIRONMENT "PYTHONPATH=${PROJECT_BINARY_DIR}/python;OMP_NUM_THREADS=1;HOCKET_TEST_TOOL=$<TARGET_FILE:hocket_tool>")
+    list(APPEND python_tests python.${name}.long)
   endforeach()
+  add_test(NAME python COMMAND ${pytest} -m "not long" "${PROJECT_SOURCE_DIR}/python/tests")
+  set_tests_properties(python PROPERTIES TIMEOUT 900)
+  # 5: no test of this kind in the file
+  set_tests_properties(python ${python_tests} PROPERTIES
+    SKIP_RETURN_CODE 5
+    ENVIRONMENT "PYTHONPATH=${PROJECT_BINARY_DIR}/python;OMP_NUM_THREADS=1;HOCKET_TEST_TOOL=$<TARGET_FILE:hocket_tool>")
 endif()

@@ -10,9 +10,11 @@ import multiprocessing
 import os
 import queue
 import tempfile
+import time
 import traceback
 
 SECONDS = 120
+BETWEEN_LOOKS = 0.5
 
 _context = multiprocessing.get_context("forkserver")
 _modules = ["torch", "torch.distributed", "hocket", "numpy"]
@@ -68,7 +70,7 @@ def run(size, function, *arguments, **options):
         ]
         for process in processes:
             process.start()
-        values, complaints = _collect(size, results, options.get("patience", SECONDS))
+        values, complaints = _collect(processes, results, options.get("patience", SECONDS))
         for process in processes:
             process.join(5)
             if process.is_alive():
@@ -78,13 +80,21 @@ def run(size, function, *arguments, **options):
     return [values[rank] for rank in range(size)]
 
 
-def _collect(size, results, patience):
+def _collect(processes, results, patience):
+    """What each rank has put there, or complaints of those that have not, or have failed."""
     values, complaints = {}, []
+    size = len(processes)
+    end = time.monotonic() + patience
     while len(values) + len(complaints) < size:
+        ended = all(process.exitcode is not None for process in processes)
         try:
-            rank, trace, value = results.get(timeout=patience)
+            rank, trace, value = results.get(timeout=BETWEEN_LOOKS)
         except queue.Empty:
-            complaints.append(f"nothing came from {size - len(values)} of {size} ranks in {patience} s")
+            if not ended and time.monotonic() < end:
+                continue
+            missing = size - len(values) - len(complaints)
+            how = "which has ended" if ended else f"in {patience} s"
+            complaints.append(f"nothing came from {missing} of {size} ranks, {how}")
             break
         if trace is None:
             values[rank] = value
