@@ -54,8 +54,10 @@ void OrderMaker::start(const std::vector<UnitIndex>& guide, const Recipe& recipe
     queue.issued = 0;
     queue.retry = 0;
   }
+  left_ = 0;
   for (UnitIndex u = 0; u < units_.size(); ++u) {
     const Unit& unit = units_.unit(u);
+    left_ += unit.compute;
     if (unit.kind == StepKind::collective && unit.merge_class != no_class)
       queues_[unit.merge_class].remaining += unit.moved;
     missing_[u] = static_cast<std::uint32_t>(units_.before(u).size());
@@ -100,6 +102,7 @@ void OrderMaker::release_parked() {
 
 void OrderMaker::finish(UnitIndex u) {
   made_.order.push_back(u);
+  left_ -= units_.unit(u).compute;
   for (const UnitIndex later : units_.after(u)) {
     if (--missing_[later] == 0) make_ready(later);
   }
@@ -288,6 +291,10 @@ void OrderMaker::force() {
 MadeOrder OrderMaker::make(const std::vector<UnitIndex>& guide, const Recipe& recipe) {
   start(guide, recipe);
   while (made_.order.size() < units_.size()) {
+    if (now_ + left_ >= recipe.give_up) {
+      made_.finished = false;
+      return std::move(made_);
+    }
     run_arrived();
     if (made_.order.size() == units_.size()) break;
     if (far_sighted_) progress_.advance(memory_);

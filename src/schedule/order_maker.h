@@ -4,6 +4,7 @@
 // recipe says. A wait stands where its collective has ended anyway, or where nothing else can run.
 #pragma once
 
+#include <limits>
 #include <vector>
 
 #include "schedule/guide_memory.h"
@@ -15,6 +16,7 @@ namespace hocket::overlap {
 struct Recipe {
   const std::vector<Time>* priority = nullptr;  // by unit; the smaller, the earlier
   Size limit = 0;
+  Time give_up = std::numeric_limits<Time>::max();  // an order that takes longer is not finished
   // By class; empty: nothing is merged.
   std::vector<Size> bucket;   // a bucket takes no more than this, its first member apart
   std::vector<Size> hold;     // fewer bytes than this are held back while there is something to compute
@@ -29,6 +31,7 @@ struct Recipe {
 };
 
 struct MadeOrder {
+  bool finished = true;
   Time time = 0;
   Size peak = 0;
   std::vector<UnitIndex> order;
@@ -86,6 +89,7 @@ class OrderMaker {
   const Recipe* recipe_ = nullptr;
   MadeOrder made_;
   Time now_ = 0;
+  Time left_ = 0;  // compute that has not run
   std::vector<std::uint32_t> missing_;
   std::vector<Entry> compute_, waits_;  // heaps; the front has not run
   std::vector<Entry> parked_;           // a heap of compute that is ready and takes memory too early

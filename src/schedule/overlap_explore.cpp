@@ -17,7 +17,8 @@ constexpr std::uint64_t starts_share = 2, climb_share = 3;
 constexpr Time near_best = 10;
 // An improvement by less than one part in so many does not start the same shares again.
 constexpr Time worth_repeating = 1000;
-constexpr std::array<std::uint64_t, 3> number_of_walks = {1, 1, 6};  // by effort
+constexpr std::array<std::uint64_t, 3> number_of_walks = {1, 1, 6};  // by effort, if each goes on to its end
+constexpr std::uint64_t most_walks = 3;                              // times as many if they end early
 // What intensify() tries: an urgency that follows from the best order, and its share, of pull_of().
 struct Follow {
   Priority priority;
@@ -109,7 +110,7 @@ Time OverlapSearch::try_setting(const Setting& setting, const Candidate* parent)
 
 // First which urgency suits, then which buckets and windows.
 void OverlapSearch::start(std::uint64_t budget) {
-  const auto enough = [&] { return tried_ > 0 && maker_.work() * 4 > budget * starts_share; };
+  const auto enough = [&] { return !best_.empty() && explored() * 4 > budget * starts_share; };
   std::array<Time, priorities> best;
   best.fill(std::numeric_limits<Time>::max());
   for (const Setting& setting : plain_starts(classes_)) {
@@ -129,7 +130,7 @@ void OverlapSearch::start(std::uint64_t budget) {
 
 void OverlapSearch::climb(std::uint64_t budget) {
   for (const auto& change : single_changes(classes_)) {
-    if (best_.empty() || maker_.work() * 4 > budget * climb_share) return;
+    if (best_.empty() || explored() * 4 > budget * climb_share) return;
     const Candidate parent = best_[0];
     Setting next = parent.setting;
     change(next);
@@ -141,7 +142,7 @@ void OverlapSearch::climb(std::uint64_t budget) {
 // Pulls forward what the best order stands still for, as long as that helps.
 void OverlapSearch::intensify(std::uint64_t budget) {
   std::size_t tried = 0;
-  while (tried < follows.size() && !best_.empty() && maker_.work() < budget) {
+  while (tried < follows.size() && !best_.empty() && explored() < budget) {
     const Candidate parent = best_[0];
     Setting next = parent.setting;
     next.priority = follows[tried].priority;
@@ -154,7 +155,7 @@ void OverlapSearch::intensify(std::uint64_t budget) {
 }
 
 void OverlapSearch::wander(std::uint64_t budget) {
-  while (maker_.work() < budget && !hopeless() && !best_.empty()) {
+  while (explored() < budget && !hopeless() && !best_.empty()) {
     // Mostly from the best.
     const std::size_t which = std::min<std::size_t>(dice_.below(2) == 0 ? 0 : dice_.below(most_kept), best_.size() - 1);
     const Candidate parent = best_[which];
@@ -178,11 +179,13 @@ void OverlapSearch::wander(std::uint64_t budget) {
 
 // Walks from the same starts lead to different places: several short ones find more than a long one.
 void OverlapSearch::explore(std::uint64_t budget) {
-  const std::uint64_t walks = number_of_walks[static_cast<std::size_t>(options_.effort)];
+  const std::uint64_t walks = number_of_walks[static_cast<std::size_t>(effort_)];
+  best_.clear();
   start(budget / walks);
   const std::vector<Candidate> starts = best_;
-  for (std::uint64_t walk = 1; walk <= walks; ++walk) {
-    const std::uint64_t until = budget * walk / walks;
+  // One that ends early leaves more to the others.
+  for (std::uint64_t walk = 1; explored() < budget && walk <= walks * most_walks; ++walk) {
+    const std::uint64_t until = std::min(budget, explored() + budget / walks);
     best_ = starts;
     improved_at_ = tried_;
     if (walk == 1) climb(until);

@@ -24,7 +24,7 @@ struct Budget {
 constexpr std::uint64_t no_end = std::numeric_limits<std::uint64_t>::max();
 constexpr std::uint64_t a_minute = 300'000'000;  // a bit less
 constexpr std::array<Budget, 3> budgets = {
-    {{14, 30'000, no_end}, {520, 2'200'000, no_end}, {14'000, 60'000'000, a_minute}}};
+    {{14, 30'000, no_end}, {520, 2'200'000, no_end}, {14'000, 200'000'000, a_minute}}};
 constexpr double units_in_cache = 25'000;
 constexpr std::array<std::size_t, 3> patience = {20, 400, 3'000};  // orders without a better one before it gives up
 constexpr std::size_t most_polished = 300;  // units: in larger programs single places count for little
@@ -51,16 +51,14 @@ OverlapSearch::OverlapSearch(const StepGraph& steps, const OverlapOptions& optio
 // Programs that do not fit into a processor's caches take more time for the same work: they get less of it, so that the time grows
 // about as n log n. A square root is the same to the bit on every machine.
 std::uint64_t OverlapSearch::budget() const {
-  const Budget& budget = budgets[static_cast<std::size_t>(options_.effort)];
+  const Budget& budget = budgets[static_cast<std::size_t>(effort_)];
   const auto units = static_cast<double>(units_.size());
   const double share = std::min(1.0, std::sqrt(std::sqrt(units_in_cache / units)));
   const auto wanted = static_cast<std::uint64_t>(static_cast<double>(budget.for_each_unit) * units * share);
   return std::clamp(wanted, budget.least, budget.most);
 }
 
-bool OverlapSearch::hopeless() const {
-  return tried_ - improved_at_ > patience[static_cast<std::size_t>(options_.effort)];
-}
+bool OverlapSearch::hopeless() const { return tried_ - improved_at_ > patience[static_cast<std::size_t>(effort_)]; }
 
 Buckets OverlapSearch::buckets_of(const UnitGraph& units, const MadeOrder& made) const {
   Buckets buckets;
@@ -123,10 +121,12 @@ bool OverlapSearch::try_buckets(const Buckets& buckets, double share) {
   recipe.limit = limit_;
   recipe.window = window_;
   recipe.ahead = ahead_;
+  if (!options_.model) recipe.give_up = time_;
   recipe.priority = &priority;
   OrderMaker maker(units);
   MadeOrder made = maker.make(guide, recipe);
   refined_ += maker.work() + cost_of_units * units.size();
+  if (!made.finished) return false;
   apply_model(units, made);
   if (made.peak > limit_ || made.time >= time_) return false;
   keep(units, made, buckets);
@@ -148,7 +148,7 @@ void OverlapSearch::refine(std::uint64_t budget) {
 
 // Single units, in programs that are small enough: from the plan, and from the original order.
 void OverlapSearch::polish() {
-  if (options_.effort == Effort::fast || units_.size() > most_polished) return;
+  if (effort_ == Effort::fast || units_.size() > most_polished) return;
   const std::size_t tries = std::min<std::size_t>(polish_work / (units_.size() + 1), most_polish_tries);
   const auto start = [&](const Buckets& buckets, const std::vector<StepIndex>& order) {
     const UnitGraph units(steps_, grouping_, options_, buckets);
@@ -197,6 +197,15 @@ void OverlapSearch::find_guides(const std::vector<StepIndex>& original) {
   }
 }
 
+void OverlapSearch::search(Effort effort) {
+  effort_ = effort;
+  begun_ = maker_.work();
+  refined_ = 0;
+  explore(budget());
+  if (effort != Effort::fast) refine(budget() / 2);
+  polish();
+}
+
 OverlapPlan OverlapSearch::run() {
   const auto original = steps_.original_order();
   const auto time_of = [&](const std::vector<StepIndex>& order) {
@@ -211,9 +220,9 @@ OverlapPlan OverlapSearch::run() {
   time_ = time_of(order_);
   peak_ = memory_curve(steps_, order_).peak.count;
   if (peak_ <= limit_) {
-    explore(budget());
-    if (options_.effort != Effort::fast) refine(budget() / 2);
-    polish();
+    // All that the default finds, and then more: never worse than the default.
+    if (options_.effort == Effort::max) search(Effort::standard);
+    search(options_.effort);
   }
   OverlapPlan plan;
   plan.within_limit = peak_ <= limit_;

@@ -26,6 +26,8 @@ class OverlapSearch {
   Size peak_of(const std::vector<UnitIndex>& order);
   std::uint64_t budget() const;
   bool hopeless() const;  // nothing better for long
+  void search(Effort effort);
+  std::uint64_t explored() const { return maker_.work() - begun_; }  // work of explore()
   MadeOrder make(const Setting& setting, const Candidate* parent);
   std::vector<Time> priorities_of(const Setting& setting, const Recipe& recipe, const Candidate* parent) const;
   Time try_setting(const Setting& setting, const Candidate* parent);  // its time; the largest if memory does not do
@@ -55,6 +57,9 @@ class OverlapSearch {
   std::vector<Time> position_, lean_position_;
   std::vector<Candidate> best_;  // by time, few, no two alike
   std::size_t tried_ = 0, improved_at_ = 0;
+  // Of the search that is going on.
+  Effort effort_ = Effort::standard;
+  std::uint64_t begun_ = 0;    // where it began in the maker's work
   std::uint64_t refined_ = 0;  // work of refine()
   // The plan so far.
   Time time_ = 0;
