@@ -58,7 +58,7 @@ std::string markdown_of(const std::vector<GraphRow>& rows, const std::vector<Gro
 }
 
 std::string json_of(const std::vector<GraphRow>& rows, const std::vector<Growth>& growth,
-                    const std::vector<std::string>& missed) {
+                    const std::vector<Holdout>& holdout, const std::vector<std::string>& missed) {
   nlohmann::ordered_json list = nlohmann::ordered_json::array();
   for (const GraphRow& row : rows) {
     nlohmann::ordered_json by;
@@ -80,8 +80,19 @@ std::string json_of(const std::vector<GraphRow>& rows, const std::vector<Growth>
   }
   nlohmann::ordered_json grown = nlohmann::ordered_json::array();
   for (const Growth& each : growth) grown.push_back({{"nodes", each.nodes}, {"ms", each.ms}});
-  return nlohmann::ordered_json{{"bench", "schedule"}, {"graphs", list}, {"growth", grown}, {"missed", missed}}.dump(
-             1) +
+  nlohmann::ordered_json held = nlohmann::ordered_json::array();
+  for (const Holdout& each : holdout)
+    held.push_back({{"variant", each.variant},
+                    {"graphs", each.graphs},
+                    {"to_classic", each.to_classic},
+                    {"worst_to_classic", each.worst_to_classic},
+                    {"to_bound", each.to_bound},
+                    {"worst_to_bound", each.worst_to_bound},
+                    {"worse_than_input", each.worse_than_input},
+                    {"above_limit", each.above_limit}});
+  return nlohmann::ordered_json{
+             {"bench", "schedule"}, {"graphs", list}, {"growth", grown}, {"holdout", held}, {"missed", missed}}
+             .dump(1) +
          "\n";
 }
 

@@ -137,6 +137,18 @@ TEST(OverlapPass, says_which_bound_binds_and_when_nothing_helps) {
   EXPECT_LE(compiled->after.step_time, compiled->before.step_time);
 }
 
+// Times that are all twice as long leave everything as it was: what the pass writes must not count them twice.
+TEST(OverlapPass, multipliers_of_times_count_once) {
+  const Graph graph = shipped("fsdp_tp_llama_tiny");
+  const auto plain = compile(graph, options_of("overlap(effort=fast)"));
+  CompileOptions options = options_of("overlap(effort=fast)");
+  options.cost.compute_multiplier = options.cost.communication_multiplier = 2;
+  const auto slow = compile(graph, options);
+  ASSERT_TRUE(plain && slow);
+  ASSERT_LT(plain->after.collectives, plain->before.collectives);
+  EXPECT_NEAR(slow->after.step_time.ms() / plain->after.step_time.ms(), 2, 0.001);
+}
+
 TEST(OverlapPass, is_the_same_on_every_run) {
   const Graph graph = shipped("fsdp_tp_llama_tiny");
   const auto one = compile(graph, options_of("overlap"));

@@ -192,12 +192,16 @@ std::vector<Nanoseconds> CostModel::times(const Graph& graph) const { return est
 std::vector<Nanoseconds> CostModel::times(const Program& program) const { return estimate(program).times; }
 
 Nanoseconds CostModel::collective(CollectiveKind kind, std::span<const Rank> ranks, Bytes moved) const {
-  const Bytes payload = payload_of(kind, static_cast<std::int64_t>(ranks.size()), moved);
-  return scaled(estimate_collective(options_.machine, kind, ranks, moved, payload), options_.communication_multiplier);
+  return scaled(written_collective(kind, ranks, moved), options_.communication_multiplier);
 }
 
-Nanoseconds CostModel::copy(Bytes moved) const {
-  return scaled(roofline(options_.machine, 0, moved, Dtype::f32), options_.compute_multiplier);
+Nanoseconds CostModel::copy(Bytes moved) const { return scaled(written_copy(moved), options_.compute_multiplier); }
+
+Nanoseconds CostModel::written_collective(CollectiveKind kind, std::span<const Rank> ranks, Bytes moved) const {
+  const Bytes payload = payload_of(kind, static_cast<std::int64_t>(ranks.size()), moved);
+  return estimate_collective(options_.machine, kind, ranks, moved, payload);
 }
+
+Nanoseconds CostModel::written_copy(Bytes moved) const { return roofline(options_.machine, 0, moved, Dtype::f32); }
 
 }  // namespace hocket

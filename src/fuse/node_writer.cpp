@@ -29,12 +29,12 @@ void NodeWriter::estimate(NodeId id) {
   Nanoseconds time;
   if (effects.collective) {
     const Collective& collective = *effects.collective;
-    time = cost_->collective(collective.kind, graph.group(collective.group).ranks,
+    time = cost_->written_collective(collective.kind, graph.group(collective.group).ranks,
                              collective.bytes_in + collective.bytes_out);
   } else if (!effects.view_of.valid()) {
     Bytes moved = bytes_of(graph, id);
     for (const NodeId input : graph.inputs(id)) moved += bytes_of(graph, input);
-    time = cost_->copy(moved);
+    time = cost_->written_copy(moved);
   }
   rewriter_.set_time(id, time);
 }

@@ -66,6 +66,9 @@ class CostModel {
   Nanoseconds collective(CollectiveKind kind, std::span<const Rank> ranks, Bytes moved) const;
   // A kernel that only moves memory: bytes read plus bytes written.
   Nanoseconds copy(Bytes moved) const;
+  // The same before multipliers: what a node that a pass writes says of itself. Multipliers come on top whenever it is read.
+  Nanoseconds written_collective(CollectiveKind kind, std::span<const Rank> ranks, Bytes moved) const;
+  Nanoseconds written_copy(Bytes moved) const;
 
   const CostOptions& options() const { return options_; }
 
