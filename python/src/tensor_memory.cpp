@@ -4,6 +4,8 @@
 #include <ATen/ops/empty.h>
 #include <ATen/ops/empty_like.h>
 
+#include <cstring>
+
 #include "torch/arguments.h"
 
 namespace hocket {
@@ -36,6 +38,13 @@ bool lie_in_order(const std::vector<at::Tensor>& tensors) {
   return true;
 }
 
+// Up to here an operator of PyTorch takes longer to be called than to copy; beyond it may use several threads.
+constexpr std::size_t small_bytes = std::size_t{64} << 10;
+
+const std::byte* element(const at::Tensor& tensor, std::int64_t index) {
+  return static_cast<const std::byte*>(tensor.const_data_ptr()) + index * tensor.element_size();
+}
+
 at::Tensor over_all(const at::Tensor& first, std::int64_t elements) { return first.as_strided({elements}, {1}); }
 
 }  // namespace
@@ -64,7 +73,15 @@ Dtype moved_as(const at::Tensor& tensor) {
 
 void CopiesBack::copy() const {
   const at::AutoDispatchBelowADInplaceOrView below_autograd;  // results of a communication have no history
-  for (const Copy& one : copies_) one.to.copy_(one.from.view_as(one.to));
+  for (const Copy& one : copies_) {
+    const std::size_t bytes = one.to.nbytes();
+    if (bytes == 0) continue;
+    if (bytes <= small_bytes && is_plain(one.to)) {
+      std::memcpy(one.to.mutable_data_ptr(), element(one.from, one.begin), bytes);
+      continue;
+    }
+    one.to.copy_(one.from.view(-1).narrow(0, one.begin, one.to.numel()).view_as(one.to));
+  }
 }
 
 at::Tensor in_one_piece(const at::Tensor& tensor) {
@@ -85,7 +102,12 @@ at::Tensor joined(const char* op, const std::vector<at::Tensor>& tensors) {
   at::Tensor all = at::empty({elements}, tensors.front().options());
   std::int64_t offset = 0;
   for (const at::Tensor& tensor : tensors) {
-    all.narrow(0, offset, tensor.numel()).view(tensor.sizes()).copy_(tensor);
+    const std::size_t bytes = tensor.nbytes();
+    if (bytes > 0 && bytes <= small_bytes && is_plain(tensor)) {
+      std::memcpy(const_cast<std::byte*>(element(all, offset)), tensor.const_data_ptr(), bytes);
+    } else {
+      all.narrow(0, offset, tensor.numel()).view(tensor.sizes()).copy_(tensor);
+    }
     offset += tensor.numel();
   }
   return all;
@@ -97,7 +119,7 @@ at::Tensor written_joined(const char* op, const std::vector<at::Tensor>& tensors
   at::Tensor all = at::empty({elements}, tensors.front().options());
   std::int64_t offset = 0;
   for (const at::Tensor& tensor : tensors) {
-    back.add(tensor, all.narrow(0, offset, tensor.numel()));
+    back.add(tensor, all, offset);
     offset += tensor.numel();
   }
   return all;

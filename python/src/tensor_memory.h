@@ -18,13 +18,17 @@ Dtype moved_as(const at::Tensor& tensor);
 // Results that were written elsewhere and belong into tensors that are not in one piece.
 class CopiesBack {
  public:
-  void add(at::Tensor to, at::Tensor from) { copies_.push_back({std::move(to), std::move(from)}); }
+  // `from` is in one piece, and what belongs into `to` begins at this element.
+  void add(at::Tensor to, at::Tensor from, std::int64_t begin = 0) {
+    copies_.push_back({std::move(to), std::move(from), begin});
+  }
   void copy() const;
 
  private:
   struct Copy {
     at::Tensor to;
     at::Tensor from;
+    std::int64_t begin;
   };
   std::vector<Copy> copies_;
 };
