@@ -369,7 +369,8 @@ SCRIPT = """
     dist.all_reduce(tensor)
     model = torch.nn.parallel.DistributedDataParallel(torch.nn.Linear(3, 2))
     model(torch.ones(1, 3)).sum().backward()
-    print("rank", dist.get_rank(), "has", tensor[0].item(), dist.get_backend())
+    # In one piece: both ranks write to the same place.
+    print(f"rank {dist.get_rank()} has {tensor[0].item()} {dist.get_backend()}\\n", end="")
     dist.destroy_process_group()
 """
 
