@@ -31,7 +31,7 @@ struct TimeAsked {
   double nodes, ms;
 };
 constexpr TimeAsked asked_times[] = {{"default", 55'000, 2'000}, {"default", 10'000, 400}, {"fast", 55'000, 300}};
-constexpr double holdout_tolerance = 1.03;  // of the distance to the lower bound, which is not equally near everywhere
+constexpr double asked_holdout = 0.97;  // of the best classic pass; on captured graphs it is 0.93
 constexpr std::size_t holdout_nodes = 12'500, all_nodes = 1'000'000;  // of hold-out programs, with --quick and without
 constexpr double near_linear =
     1.35;  // the most that time per node and log(nodes) may grow from one made graph to the next
@@ -42,15 +42,15 @@ void check_mean(const std::vector<GraphRow>& rows, const std::string& which, dou
     missed.push_back(fmt::format("{}: {:.4f} of PyTorch's best on average, expected at most {}", which, mean, asked));
 }
 
-// As good on programs that nothing was tuned on as on the captured ones, the first in the list, or nearly.
+// On programs that nothing was tuned on, overlap within the original's memory beats the best classic pass of each in whatever memory.
 void check_holdout(const std::vector<Holdout>& holdout, std::vector<std::string>& missed) {
   for (const Holdout& each : holdout) {
     if (each.worse_than_input > 0 || each.above_limit > 0)
       missed.push_back(fmt::format("{}: {} graphs worse than their input, {} above their limit, expected none",
                                    each.variant, each.worse_than_input, each.above_limit));
-    if (each.to_bound > holdout[0].to_bound * holdout_tolerance)
-      missed.push_back(fmt::format("{}: {:.4f} of the lower bound on average, expected {:.4f} as on captured graphs",
-                                   each.variant, each.to_bound, holdout[0].to_bound));
+    if (each.to_classic > asked_holdout)
+      missed.push_back(fmt::format("{}: {:.4f} of the best classic pass on average, expected at most {}", each.variant,
+                                   each.to_classic, asked_holdout));
   }
 }
 

@@ -106,9 +106,8 @@ Result<Claim> claim_of(const Form& form, const CostModel& cost) {
   return Claim{timeline(steps, order).step_time, memory_curve(steps, order).peak};
 }
 
-void describe(PassResult& result, const StepGraph& steps, const OverlapPlan& plan, const Claim& after, Bytes limit) {
-  const auto before = steps.original_order();
-  const Nanoseconds was = timeline(steps, before).step_time;
+void describe(PassResult& result, const StepGraph& steps, const OverlapPlan& plan, Nanoseconds was, const Claim& after,
+              Bytes limit) {
   std::size_t merged = 0;
   for (const auto& bucket : plan.buckets) merged += bucket.size();
   result.report = fmt::format("step {} -> {}, {} of {} collectives merged into {}, peak {} (limit {}), {} orders tried",
@@ -132,7 +131,8 @@ Result<PassResult> reordered(const Form& form, const PassContext& context, Overl
   HOCKET_TRY(const OverlapPlan plan, plan_within(steps, context, options, result.notes));
   result.keeps_collective_order = false;
   result.peak = plan.peak;
-  describe(result, steps, plan, {timeline(steps, plan.order).step_time, plan.peak}, *options.memory_limit);
+  describe(result, steps, plan, timeline(steps, steps.original_order()).step_time,
+           {timeline(steps, plan.order).step_time, plan.peak}, *options.memory_limit);
   note_model(result, plan, options);
   if (!plan.improved) return result;
   HOCKET_TRY(auto changed, with_order(form, ids_of<Form>(plan.order)));
@@ -165,19 +165,30 @@ Result<PassResult> merged(const Graph& given, const PassContext& context, const 
   OverlapOptions options = base;
   const Mergeable candidates = find_mergeable(graph, cost, options);
   PassResult result;
-  HOCKET_TRY(const OverlapPlan plan, plan_within(steps, context, options, result.notes));
+  HOCKET_TRY(OverlapPlan plan, plan_within(steps, context, options, result.notes));
   result.keeps_collective_order = false;
   if (plan.improved) {
     HOCKET_TRY(result.subject, rewritten(graph, candidates, plan, cost));
   } else if (lean) {
     result.subject = *lean;
   }
-  HOCKET_TRY(const Claim claim, claim_of(result.subject ? std::get<Graph>(*result.subject) : given, cost));
+  HOCKET_TRY(const Claim before, claim_of(given, cost));
+  Claim claim = before;
+  if (result.subject) {
+    HOCKET_TRY(claim, claim_of(std::get<Graph>(*result.subject), cost));
+  }
+  // Never worse than the input: on some machine the copies may have been the better choice.
+  if (!options.model && claim.time > before.time && before.peak <= *options.memory_limit) {
+    result.subject.reset();
+    plan.buckets.clear();
+    plan.improved = false;
+    claim = before;
+  }
   if (claim.peak > *options.memory_limit)
     return fail(ErrorKind::internal, "the result holds {} bytes, the limit is {}", claim.peak.count,
                 options.memory_limit->count);
   result.peak = claim.peak;
-  describe(result, steps, plan, claim, *options.memory_limit);
+  describe(result, steps, plan, before.time, claim, *options.memory_limit);
   note_model(result, plan, options);
   return result;
 }

@@ -22,7 +22,8 @@ std::string to_string(const StepBound& bound) {
 }
 
 StepBound step_bound(const StepGraph& steps) {
-  const Paths paths(steps);
+  const std::vector<std::int64_t> times = times_of(steps);
+  const Paths paths(steps, times);
   StepBound best;
   const auto consider = [&](std::int64_t time, BoundKind kind, std::string_view lane = {}) {
     if (time > best.time.picoseconds) best = {Nanoseconds::from_picoseconds(time), kind, std::string(lane)};
@@ -46,8 +47,8 @@ StepBound step_bound(const StepGraph& steps) {
     consider(busy, lane == steps.lanes() ? BoundKind::compute : BoundKind::lane, name(lane));
   }
   consider(longest, BoundKind::critical_path);
-  for (const auto& path : {paths.longest(), Paths(steps, Paths::Weigh::collectives).longest()})
-    consider(serial_bound(steps, path), BoundKind::serial);
+  for (const auto& path : {paths.longest(), Paths(steps, times, Paths::Weigh::collectives).longest()})
+    consider(serial_bound(steps, path, times), BoundKind::serial);
   for (std::size_t lane = lanes.size(); lane-- > 0;) {
     consider(preemptive_end(std::move(lanes[lane])),
              lane == steps.lanes() ? BoundKind::compute_with_ends : BoundKind::lane_with_ends, name(lane));

@@ -40,6 +40,30 @@ TEST(StepBound, counts_what_cannot_be_computed_beside_collectives_that_follow_fr
   EXPECT_EQ(bound.time, Nanoseconds::from_ns(34'000));
 }
 
+// Three sums of 10 µs that depend on nothing: one after the other they take 30 µs, together what the class says.
+TEST(MergedBound, takes_all_of_a_class_for_one_collective) {
+  const auto graph = parse_graph(R"(graph @g(%x: f32[4], %y: f32[4], %z: f32[4]) {
+    group @dp = ranks[0,1]
+    %a = _c10d_functional.all_reduce(%x, "sum", @dp) {est=0.01ms}
+    %b = _c10d_functional.all_reduce(%y, "sum", @dp) {est=0.01ms}
+    %c = _c10d_functional.all_reduce(%z, "sum", @dp) {est=0.01ms}
+    %wa = _c10d_functional.wait_tensor(%a)
+    %wb = _c10d_functional.wait_tensor(%b)
+    %wc = _c10d_functional.wait_tensor(%c)
+    return %wa, %wb, %wc
+  })",
+                                 "test");
+  ASSERT_TRUE(graph) << graph.error().to_string();
+  const auto steps = StepGraph::of(*graph, CostModel(CostOptions()).times(*graph), {.keep_collective_order = false});
+  ASSERT_TRUE(steps);
+  OverlapOptions options;
+  options.classes.push_back(
+      {[](Bytes moved) { return Nanoseconds::from_ns(9'000 + static_cast<double>(moved.count)); }});
+  for (const StepIndex collective : steps->collectives()) options.candidates.push_back({collective, 0, Bytes(1'000)});
+  EXPECT_EQ(step_bound(*steps).time, Nanoseconds::from_ns(30'000));
+  EXPECT_EQ(merged_bound(*steps, options).time, Nanoseconds::from_ns(12'000));
+}
+
 TEST(StepBound, names_the_plainest_of_equal_bounds) {
   const StepBound bound = bound_of("  %a = aten.neg(%x) {est=0.003ms}\n  return %a\n");
   EXPECT_EQ(bound.kind, BoundKind::compute);

@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <map>
 
 #include "hocket/schedule/bounds.h"
 #include "schedule/paths.h"
@@ -9,23 +8,23 @@ namespace hocket {
 
 namespace {
 
-// What one lane takes at least: all of a class in one collective, or in as few as memory allows. Times grow less than in
-// proportion to the bytes, so that fewer and fuller ones never take longer.
+// What one lane takes at least. A byte takes the least in the largest collective, all of its class in one; so no collective takes less than
+// its share of that, or than its own time where it stays alone.
 class LaneFloor {
  public:
   LaneFloor(const StepGraph& steps, const OverlapOptions& options) : floor_(steps.lanes(), 0) {
-    std::vector<bool> merges(steps.size(), false);
-    std::vector<Bytes> total(options.classes.size());
-    std::vector<std::uint32_t> lane(options.classes.size(), 0);
+    std::vector<std::int64_t> total(options.classes.size(), 0);
+    for (const MergeCandidate& candidate : options.candidates) total[candidate.merge_class] += candidate.moved.count;
+    std::vector<std::int64_t> least = times_of(steps);
     for (const MergeCandidate& candidate : options.candidates) {
-      merges[candidate.collective] = true;
-      total[candidate.merge_class] += candidate.moved;
-      lane[candidate.merge_class] = steps.lane(candidate.collective);
+      const std::int64_t bytes = total[candidate.merge_class];
+      if (bytes == 0) continue;
+      const auto whole = static_cast<double>(options.classes[candidate.merge_class].time(Bytes(bytes)).picoseconds);
+      const double share = whole * static_cast<double>(candidate.moved.count) / static_cast<double>(bytes);
+      std::int64_t& time = least[candidate.collective];
+      time = std::min(time, static_cast<std::int64_t>(share));
     }
-    for (std::size_t c = 0; c < total.size(); ++c) floor_[lane[c]] += options.classes[c].time(total[c]).picoseconds;
-    for (const StepIndex collective : steps.collectives()) {
-      if (!merges[collective]) floor_[steps.lane(collective)] += steps.time(collective).picoseconds;
-    }
+    for (const StepIndex collective : steps.collectives()) floor_[steps.lane(collective)] += least[collective];
   }
   std::int64_t of(std::uint32_t lane) const { return floor_[lane]; }
 
@@ -33,10 +32,22 @@ class LaneFloor {
   std::vector<std::int64_t> floor_;
 };
 
+// What each step takes at least: a collective that may be merged also no more than its class says of its bytes alone, which is less
+// than its own time where that was measured or estimated otherwise.
+std::vector<std::int64_t> least_times(const StepGraph& steps, const OverlapOptions& options) {
+  std::vector<std::int64_t> times = times_of(steps);
+  for (const MergeCandidate& candidate : options.candidates) {
+    const std::int64_t alone = options.classes[candidate.merge_class].time(candidate.moved).picoseconds;
+    times[candidate.collective] = std::min(times[candidate.collective], alone);
+  }
+  return times;
+}
+
 }  // namespace
 
 StepBound merged_bound(const StepGraph& steps, const OverlapOptions& options) {
-  const Paths paths(steps);
+  const std::vector<std::int64_t> times = least_times(steps, options);
+  const Paths paths(steps, times);
   StepBound best;
   const auto consider = [&](std::int64_t time, BoundKind kind, std::string_view lane = {}) {
     if (time > best.time.picoseconds) best = {Nanoseconds::from_picoseconds(time), kind, std::string(lane)};
@@ -66,7 +77,7 @@ StepBound merged_bound(const StepGraph& steps, const OverlapOptions& options) {
     if (head[lane] != never) consider(head[lane] + floor.of(lane) + tail[lane], BoundKind::lane, steps.lane_name(lane));
   }
   for (const auto weigh : {Paths::Weigh::everything, Paths::Weigh::collectives})
-    consider(serial_bound(steps, Paths(steps, weigh).longest()), BoundKind::serial);
+    consider(serial_bound(steps, Paths(steps, times, weigh).longest(), times), BoundKind::serial);
   consider(preemptive_end(std::move(compute)), BoundKind::compute_with_ends);
   return best;
 }

@@ -165,9 +165,8 @@ Gap gap_to_optimum(int programs, bool merging) {
     const Nanoseconds best = Exhaustive(*steps, limit, options).best();
     EXPECT_GE(plan.step_time, best) << "seed " << seed << ": faster than all orders";
     EXPECT_LE(plan.peak, limit) << "seed " << seed;
-    if (!merging) {
-      EXPECT_GE(best, step_bound(*steps).time) << "seed " << seed << ": below its lower bound";
-    }
+    const Nanoseconds bound = merging ? merged_bound(*steps, options).time : step_bound(*steps).time;
+    EXPECT_GE(best, bound) << "seed " << seed << ": below its lower bound";
     const double above = plan.step_time.ns() / best.ns() - 1;
     gap.sum += above;
     gap.worst = std::max(gap.worst, above);

@@ -5,8 +5,19 @@
 
 namespace hocket {
 
-Paths::Paths(const StepGraph& steps, Weigh weigh)
-    : head(steps.size(), 0), tail(steps.size(), 0), steps_(steps), weigh_(weigh), from_(steps.size(), no_step) {
+std::vector<std::int64_t> times_of(const StepGraph& steps) {
+  std::vector<std::int64_t> times;
+  for (StepIndex step = 0; step < steps.size(); ++step) times.push_back(steps.time(step).picoseconds);
+  return times;
+}
+
+Paths::Paths(const StepGraph& steps, std::vector<std::int64_t> times, Weigh weigh)
+    : head(steps.size(), 0),
+      tail(steps.size(), 0),
+      steps_(steps),
+      times_(std::move(times)),
+      weigh_(weigh),
+      from_(steps.size(), no_step) {
   const auto order = steps.original_order();
   for (const StepIndex step : order) {
     for (const StepIndex earlier : steps.before(step)) {
@@ -27,7 +38,7 @@ Paths::Paths(const StepGraph& steps, Weigh weigh)
 
 std::int64_t Paths::time(StepIndex step) const {
   if (weigh_ == Weigh::collectives && steps_.kind(step) != StepKind::collective) return 0;
-  return steps_.time(step).picoseconds;
+  return times_[step];
 }
 
 std::vector<StepIndex> Paths::longest() const {

@@ -8,13 +8,16 @@
 
 namespace hocket {
 
+std::vector<std::int64_t> times_of(const StepGraph& steps);  // in picoseconds
+
 class Paths {
  public:
   enum class Weigh : std::uint8_t { everything, collectives };  // by what a path is long
 
-  explicit Paths(const StepGraph& steps, Weigh weigh = Weigh::everything);
+  // `times` are by step, in picoseconds.
+  Paths(const StepGraph& steps, std::vector<std::int64_t> times, Weigh weigh = Weigh::everything);
 
-  std::int64_t time(StepIndex step) const;  // picoseconds
+  std::int64_t time(StepIndex step) const;
   // From its first step to its last.
   std::vector<StepIndex> longest() const;
 
@@ -26,6 +29,7 @@ class Paths {
   }
 
   const StepGraph& steps_;
+  std::vector<std::int64_t> times_;
   Weigh weigh_;
   std::vector<StepIndex> from_;  // the step before on the longest path to each
 };

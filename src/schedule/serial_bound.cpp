@@ -38,14 +38,14 @@ class RangeMaximum {
 
 class Chain {
  public:
-  Chain(const StepGraph& steps, const std::vector<StepIndex>& path)
+  Chain(const StepGraph& steps, const std::vector<StepIndex>& path, const std::vector<std::int64_t>& times)
       : steps_(steps), place_(steps.size(), not_in_chain) {
     for (std::size_t i = 0; i < path.size(); ++i) {
       if (steps.kind(path[i]) != StepKind::collective) continue;
       const bool awaited = i + 1 == path.size() || steps.kind(path[i + 1]) == StepKind::wait;
       if (!awaited) continue;
       place_[path[i]] = static_cast<std::uint32_t>(times_.size());
-      times_.push_back(steps.time(path[i]).picoseconds);
+      times_.push_back(times[path[i]]);
     }
   }
 
@@ -105,8 +105,9 @@ std::int64_t most_covered(const std::vector<std::int64_t>& times, std::vector<Be
 
 }  // namespace
 
-std::int64_t serial_bound(const StepGraph& steps, const std::vector<StepIndex>& path) {
-  const Chain chain(steps, path);
+std::int64_t serial_bound(const StepGraph& steps, const std::vector<StepIndex>& path,
+                          const std::vector<std::int64_t>& times) {
+  const Chain chain(steps, path, times);
   std::int64_t total = 0;
   for (StepIndex step = 0; step < steps.size(); ++step) total += steps.time_on_compute(step).picoseconds;
   for (const std::int64_t time : chain.times()) total += time;

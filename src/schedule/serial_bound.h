@@ -10,7 +10,8 @@
 namespace hocket {
 
 // In picoseconds. `path` is a chain of dependencies, from its first step to its last; the collectives on it whose end the next one needs
-// are those that follow from each other.
-std::int64_t serial_bound(const StepGraph& steps, const std::vector<StepIndex>& path);
+// are those that follow from each other. `times` are by step.
+std::int64_t serial_bound(const StepGraph& steps, const std::vector<StepIndex>& path,
+                          const std::vector<std::int64_t>& times);
 
 }  // namespace hocket

@@ -28,7 +28,8 @@ std::string to_string(const StepBound& bound);
 StepBound step_bound(const StepGraph& steps);
 
 // The same where collectives may be merged as the options say, in whatever memory: a lane takes what one collective for each class takes. A
-// collective takes no less together with others than alone, and those that follow from each other stay apart, so that the other bounds hold.
+// collective takes no less together with others than its class says of its bytes alone, and those that follow from each other stay apart, so
+// that the other bounds hold. For classes whose time grows with the bytes, but no faster than they do.
 StepBound merged_bound(const StepGraph& steps, const OverlapOptions& options);
 
 }  // namespace hocket
