@@ -30,7 +30,7 @@ void NodeWriter::estimate(NodeId id) {
   if (effects.collective) {
     const Collective& collective = *effects.collective;
     time = cost_->written_collective(collective.kind, graph.group(collective.group).ranks,
-                             collective.bytes_in + collective.bytes_out);
+                                     collective.bytes_in + collective.bytes_out);
   } else if (!effects.view_of.valid()) {
     Bytes moved = bytes_of(graph, id);
     for (const NodeId input : graph.inputs(id)) moved += bytes_of(graph, input);
