@@ -12,7 +12,7 @@ from torch.distributed.tensor.parallel import ColwiseParallel, RowwiseParallel, 
 import hocket
 
 WIDTH = 32
-BATCH = 8
+BATCH = 12  # which 2, 3 and 4 ranks share evenly
 STEPS = 3
 
 
