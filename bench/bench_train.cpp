@@ -79,6 +79,11 @@ Recipe pytorch_recipe(const Options& options, const TwoHosts* hosts) {
   return recipe;
 }
 
+Result<std::unique_ptr<comm_bench::Contestant>> start(const Recipe& recipe, const std::string& setting,
+                                                      const std::string& folder) {
+  return comm_bench::Contestant::start(recipe, {setting, setting, ranks, "each"}, folder);
+}
+
 class Bench {
  public:
   explicit Bench(const Options& options) : options_(options) {}
@@ -119,8 +124,7 @@ class Bench {
     HOCKET_TRY(const ContestantsFolder folder, ContestantsFolder::make());
     Contestants contestants;
     for (const Recipe& recipe : {hocket_recipe(options_, hosts), pytorch_recipe(options_, hosts)}) {
-      const comm_bench::Setting two{setting, setting, ranks, "each"};
-      auto started = comm_bench::Contestant::start(recipe, two, folder.folder_of(recipe.name));
+      auto started = start(recipe, setting, folder.folder_of(recipe.name));
       if (started) contestants[recipe.name] = std::move(*started);
       else note(fmt::format("{} is left out: {}", recipe.name, started.error().to_string()));
     }
@@ -141,9 +145,8 @@ class Bench {
   void measure_memory_of(Race& race, const TwoHosts* hosts, const ContestantsFolder& folder) {
     for (const Lane& lane : lanes) {
       if (!lane.way.starts_with("compiled")) continue;
-      const comm_bench::Setting two{race.setting, race.setting, ranks, "each"};
-      auto fresh = comm_bench::Contestant::start(hocket_recipe(options_, hosts), two,
-                                                 folder.folder_of(fmt::format("{}_{}", race.model, lane.way)));
+      auto fresh = start(hocket_recipe(options_, hosts), race.setting,
+                         folder.folder_of(fmt::format("{}_{}", race.model, lane.way)));
       if (fresh) measure_memory(race, lane, **fresh);
       else note(fmt::format("the memory of {} is left out: {}", lane.title(), fresh.error().to_string()));
     }

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <functional>
 
+#include "hocket/base/digest.h"
 #include "hocket/base/progress.h"
 #include "hocket/compile/overlap_bound.h"
 #include "hocket/ir/file.h"
@@ -25,9 +26,8 @@ Result<Graph> with_other_kernels(const Graph& graph) {
     const NodeId copy = rewriter.copy(id);
     const auto time = graph.estimate(id);
     if (!time || graph.node(id).kind != NodeKind::op || graph.collective(id) != nullptr) continue;
-    std::uint64_t hash = 1469598103934665603ULL;  // FNV-1a: the same everywhere
-    for (const char c : graph.op_name(id)) hash = (hash ^ static_cast<unsigned char>(c)) * 1099511628211ULL;
-    const double factor = std::exp2(static_cast<double>(hash % 2001) / 1000 - 1);
+    const std::uint64_t number = Digester().add(graph.op_name(id)).finish().low;
+    const double factor = std::exp2(static_cast<double>(number % 2001) / 1000 - 1);
     rewriter.set_time(copy, Nanoseconds::from_picoseconds(
                                 static_cast<std::int64_t>(factor * static_cast<double>(time->picoseconds))));
   }

@@ -17,12 +17,8 @@ LINK_BYTES_PER_MS = 300e9 / 1e3
 TRIPS = {"all_reduce": 2, "all_gather": 1, "reduce_scatter": 1, "all_to_all": 1, "broadcast": 1}
 
 
-def tensors(value):
-    return fx_json.tensors_of(value)
-
-
 def bytes_of(value):
-    return sum(one.numel() * one.element_size() for one in tensors(value))
+    return sum(one.numel() * one.element_size() for one in fx_json.tensors_of(value))
 
 
 def collective_ms(kind, ranks, size):

@@ -75,12 +75,10 @@ Race run_race(const std::string& setting, const std::string& model, const std::v
 void measure_memory(Race& race, const Lane& lane, Contestant& fresh) {
   Figures& figures = race.lanes[lane.title()];
   if (!figures.absent.empty()) return;
-  for (const std::string& line : {fmt::format("make {} {}", lane.way, race.model), "tell " + lane.way}) {
-    const auto answers = fresh.ask(line);
-    if (!answers) figures.absent = answers.error().to_string();
-    else take_memory(figures, *answers);
-    if (!answers) return;
-  }
+  auto answers = fresh.ask(fmt::format("make {} {}", lane.way, race.model));
+  if (answers) answers = fresh.ask("tell " + lane.way);
+  if (answers) take_memory(figures, *answers);
+  else figures.absent = answers.error().to_string();
 }
 
 }  // namespace hocket::train_bench

@@ -105,11 +105,13 @@ bool Rounds::notes_are(std::uint64_t note) const {
 
 Status Rounds::wait(std::int32_t place, std::uint32_t round) {
   const Flag& flag = line_of(place, round).flag;
-  if (spin_briefly_until_raised(flag, round)) return {};
-  // Who spins on the core of the one it waits for only keeps that one from going on. Where cores are free, the way out is to sleep:
-  // the kernel looks for an idle core when it wakes somebody, not when somebody yields.
-  const bool in_the_way = host_->policy().spin.count() > 0 && shares_core_with(place);
-  if (!in_the_way && spin_until_raised(flag, round, host_->policy())) return {};
+  if (host_->policy().spin.count() > 0) {
+    if (spin_briefly_until_raised(flag, round)) return {};
+    // Who spins on the core of the one it waits for only keeps that one from going on. Where cores are free, the way out is to sleep:
+    // the kernel looks for an idle core when it wakes somebody, not when somebody yields.
+    if (shares_core_with(place)) return wait_long(place, round);
+  }
+  if (spin_until_raised(flag, round, host_->policy())) return {};
   return wait_long(place, round);
 }
 

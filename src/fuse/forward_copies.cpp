@@ -1,6 +1,5 @@
 #include "hocket/fuse/forward_copies.h"
 
-#include <algorithm>
 #include <map>
 
 #include "hocket/ir/users.h"
@@ -60,10 +59,6 @@ bool is_copy(const Graph& graph, NodeId id) {
   const auto args = graph.args(id);
   return args.size() >= 2 && args[0].is(ArgKind::value) && args[1].is(ArgKind::value) &&
          graph.outputs(args[0].as_node()).size() == 1 && graph.outputs(args[1].as_node()).size() == 1;
-}
-
-bool same_type(const TypeView& a, const TypeView& b) {
-  return a.dtype == b.dtype && std::ranges::equal(a.shape, b.shape) && std::ranges::equal(a.strides, b.strides);
 }
 
 // The whole of memory that the graph itself allocates. Dense, since no tensor that fills its memory has gaps or overlaps.

@@ -1,5 +1,7 @@
 #include "ir/node_facts.h"
 
+#include <algorithm>
+
 namespace hocket {
 
 bool is_op(const Graph& graph, NodeId id, std::string_view name) {
@@ -21,6 +23,10 @@ bool has_strides(const TypeView& type, const std::vector<std::int64_t>& strides)
 
 bool is_contiguous(const TypeView& type) {
   return all_static(type.shape) && all_static(type.strides) && has_strides(type, dense_strides(type.shape));
+}
+
+bool same_type(const TypeView& a, const TypeView& b) {
+  return a.dtype == b.dtype && std::ranges::equal(a.shape, b.shape) && std::ranges::equal(a.strides, b.strides);
 }
 
 std::vector<NodeId> last_writes(const Graph& graph) {

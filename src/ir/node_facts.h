@@ -19,6 +19,9 @@ bool has_strides(const TypeView& type, const std::vector<std::int64_t>& strides)
 // Dense and row-major; never where a size or stride is symbolic.
 bool is_contiguous(const TypeView& type);
 
+// Dtype, sizes and strides; not where it begins.
+bool same_type(const TypeView& a, const TypeView& b);
+
 // By storage: the last node that writes it; none() where no node does.
 std::vector<NodeId> last_writes(const Graph& graph);
 

@@ -2,13 +2,19 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
+#include "ir/node_facts.h"
 
 namespace hocket {
 namespace {
 
-bool same_layout(const TypeView& a, const TypeView& b) {
-  return a.dtype == b.dtype && std::ranges::equal(a.shape, b.shape) && std::ranges::equal(a.strides, b.strides);
+OutputSpec spec_of(const TypeView& type, Dim offset, std::string_view device) {
+  OutputSpec spec;
+  spec.dtype = type.dtype;
+  spec.shape.assign(type.shape.begin(), type.shape.end());
+  spec.strides.emplace(type.strides.begin(), type.strides.end());
+  spec.offset = offset;
+  spec.device = std::string(device);
+  return spec;
 }
 
 }  // namespace
@@ -98,13 +104,7 @@ NodeId GraphRewriter::copy(NodeId old) {
     }
   } else {
     for (const Output& output : from_.outputs(old)) {
-      const TypeView type = from_.type(output);
-      OutputSpec copied;
-      copied.dtype = type.dtype;
-      copied.shape.assign(type.shape.begin(), type.shape.end());
-      copied.strides.emplace(type.strides.begin(), type.strides.end());
-      copied.offset = output.offset;
-      copied.device = std::string(from_.device(output.device));
+      OutputSpec copied = spec_of(from_.type(output), output.offset, from_.device(output.device));
       copied.storage_key = output.storage.index();
       copied.storage_bytes = from_.storage(output.storage).bytes;
       outputs.push_back(std::move(copied));
@@ -126,16 +126,11 @@ std::optional<OutputSpec> GraphRewriter::type_beside(NodeId old, NodeId base) co
   const TypeView view = from_.type(views[0]);
   const TypeView was = from_.type(olds[0]);
   const TypeView is = graph().type(news[0]);
-  const bool is_the_base = same_layout(view, was) && views[0].offset == olds[0].offset;
+  const bool is_the_base = same_type(view, was) && views[0].offset == olds[0].offset;
   const Dim place[] = {views[0].offset, olds[0].offset, news[0].offset};
-  if (!is_the_base && !(same_layout(was, is) && all_static(place))) return std::nullopt;
-  const TypeView& type = is_the_base ? is : view;
-  OutputSpec moved;
-  moved.dtype = type.dtype;
-  moved.shape.assign(type.shape.begin(), type.shape.end());
-  moved.strides.emplace(type.strides.begin(), type.strides.end());
-  moved.offset = is_the_base ? place[2] : Dim(place[2].value() + place[0].value() - place[1].value());
-  moved.device = std::string(graph().device(news[0].device));
+  if (!is_the_base && !(same_type(was, is) && all_static(place))) return std::nullopt;
+  const Dim offset = is_the_base ? place[2] : Dim(place[2].value() + place[0].value() - place[1].value());
+  OutputSpec moved = spec_of(is_the_base ? is : view, offset, graph().device(news[0].device));
   moved.shares = {base, 0};
   return moved;
 }
