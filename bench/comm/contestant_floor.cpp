@@ -1,5 +1,6 @@
-// The least that an all_reduce of two ranks with both buffers in shared memory has to do: each rank adds its half and writes the
-// sum to both, without telling anybody. What this takes is the floor that memory sets.
+// The least that a collective of two ranks with all buffers in shared memory has to do: every byte of a result is read from
+// where it was made and written to where it belongs, once, without telling anybody. What this takes is the floor that memory
+// sets.
 //
 //   contestant_floor CONTROL AFFINITY
 #include <fmt/format.h>
@@ -21,10 +22,11 @@ namespace {
 
 constexpr std::int32_t ranks = 2;
 constexpr std::int64_t largest_elements = (std::int64_t{256} << 20) / static_cast<std::int64_t>(sizeof(float));
+constexpr std::int64_t buffers_of_rank = 2;  // input and output
 
 struct Shared {
   std::atomic<std::int64_t> arrived{0};
-  float* buffers[ranks] = {};
+  float* memory[ranks] = {};  // room for the buffers of a rank, one after the other
 };
 
 class FloorEngine : public Engine {
@@ -33,27 +35,54 @@ class FloorEngine : public Engine {
   std::int32_t rank() const override { return rank_; }
   std::int32_t size() const override { return ranks; }
 
-  Status supports(Operator op) const override {
-    if (op == Operator::all_reduce || op == Operator::barrier) return {};
-    return fail(ErrorKind::usage, "the floor is that of all_reduce");
-  }
-
   Status run(const GroupCall& call) override {
-    if (call.op == Operator::barrier) return meet();
-    const std::int64_t middle = call.count / 2;
-    const std::int64_t first = rank_ == 0 ? 0 : middle;
-    const std::int64_t last = rank_ == 0 ? middle : call.count;
-    add_into_both(shared_.buffers[0] + first, shared_.buffers[1] + first, last - first);
+    const std::int64_t count = call.count;
+    const std::int64_t own = rank_ * count;
+    const std::int64_t others = other() * count;
+    switch (call.op) {
+      case Operator::barrier: return meet();
+      case Operator::all_reduce: sum_half(call); break;
+      case Operator::reduce_scatter: add(call.output, call.input + own, of_other(call.input) + own, count); break;
+      case Operator::all_gather:
+        copy(call.output + own, call.input, count);
+        copy(call.output + others, of_other(call.input), count);
+        break;
+      case Operator::all_to_all:
+        copy(call.output + own, call.input + own, count);
+        copy(call.output + others, of_other(call.input) + own, count);
+        break;
+      case Operator::broadcast:
+        if (rank_ != call.root) copy(call.output, of_other(call.output), count);
+        break;
+    }
     return {};
   }
 
+  // Both ranks ask for the same in the same order, so a buffer is at the same place of either's memory.
   Result<Memory> allocate(std::int64_t elements, BufferKind kind) override {
     if (kind == BufferKind::private_memory || elements > largest_elements)
       return fail(ErrorKind::usage, "the floor is that of symmetric memory up to 256 MiB");
-    return Memory(shared_.buffers[rank_], [](float*) {});
+    for (std::int64_t i = 0; i < buffers_of_rank; ++i) {
+      if (taken_[i]) continue;
+      taken_[i] = true;
+      return Memory(shared_.memory[rank_] + i * largest_elements, [this, i](float*) { taken_[i] = false; });
+    }
+    return fail(ErrorKind::internal, "a rank has {} buffers, and both are taken", buffers_of_rank);
   }
 
  private:
+  std::int32_t other() const { return 1 - rank_; }
+  const float* of_other(const float* mine) const { return shared_.memory[other()] + (mine - shared_.memory[rank_]); }
+
+  // In place.
+  void sum_half(const GroupCall& call) {
+    const std::int64_t middle = call.count / 2;
+    const std::int64_t first = rank_ == 0 ? 0 : middle;
+    const std::int64_t last = rank_ == 0 ? middle : call.count;
+    const std::int64_t offset = call.output - shared_.memory[rank_] + first;
+    add_into_both(shared_.memory[0] + offset, shared_.memory[1] + offset, last - first);
+  }
+
   Status meet() {
     const std::int64_t all_here = (++met_) * ranks;
     shared_.arrived.fetch_add(1);
@@ -64,6 +93,7 @@ class FloorEngine : public Engine {
   Shared& shared_;
   std::int32_t rank_;
   std::int64_t met_ = 0;
+  bool taken_[buffers_of_rank] = {};
 };
 
 void* shared_memory(std::size_t bytes) {
@@ -77,9 +107,9 @@ int run(const std::string& control, const std::string& affinity) {
   void* memory = shared_memory(sizeof(Shared));
   if (memory == nullptr) return 1;
   auto* shared = new (memory) Shared;
-  for (float*& buffer : shared->buffers) {
-    buffer = static_cast<float*>(shared_memory(static_cast<std::size_t>(largest_elements) * sizeof(float)));
-    if (buffer == nullptr) return 1;
+  for (float*& room : shared->memory) {
+    room = static_cast<float*>(shared_memory(buffers_of_rank * largest_elements * sizeof(float)));
+    if (room == nullptr) return 1;
   }
   const pid_t child = fork();
   if (child < 0) return 1;

@@ -22,8 +22,8 @@ std::int64_t available_memory() {
 }
 
 bool has_floor(const Point& point, const Setting& setting, const Targets& targets) {
-  return point.op == Operator::all_reduce && point.bytes == targets.large_sum && !point.fill && setting.ranks == 2 &&
-         setting.affinity == "each";
+  if (setting.ranks != 2 || setting.affinity != "each") return false;
+  return point.fill || is_large_sum(point, targets);
 }
 
 }  // namespace

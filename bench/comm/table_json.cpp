@@ -27,9 +27,10 @@ Json point_json(const Point& point) {
   };
   add_ratio("ratio", Side::hocket);
   add_ratio("ratio_symmetric", Side::hocket_symmetric);
-  const Series* floor = point.of(Side::floor);
-  const Series* ours = point.of(Side::hocket_symmetric);
-  if (floor != nullptr && ours != nullptr) json["times_the_floor"] = 1 / paired_ratio(*floor, *ours).by_round;
+  if (const auto floor = against_floor(point)) {
+    json["times_the_floor"] = floor->ours;
+    json["floor_over_best_other"] = floor->others;
+  }
   return json;
 }
 

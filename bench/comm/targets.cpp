@@ -4,10 +4,6 @@ namespace hocket::comm_bench {
 
 namespace {
 
-bool is_large_sum(const Point& point, const Targets& targets) {
-  return point.op == Operator::all_reduce && point.bytes == targets.large_sum && !point.fill;
-}
-
 void check_point(const Point& point, const Targets& targets, std::vector<std::string>& missed) {
   const double asked = least_ratio(point, targets);
   if (asked == 0) return;
@@ -15,18 +11,19 @@ void check_point(const Point& point, const Targets& targets, std::vector<std::st
   if (!ratio)
     missed.push_back(fmt::format("{}: nothing to compare: hocket or all others are absent", point.to_string()));
   if (!ratio || ratio->by_round >= asked) return;
-  missed.push_back(fmt::format("{}: {:.2f} times as fast as {}, expected at least {}", point.to_string(),
-                               ratio->by_round, ratio->other, asked));
+  std::string line = fmt::format("{}: {:.2f} times as fast as {}, expected at least {}", point.to_string(),
+                                 ratio->by_round, ratio->other, asked);
+  if (const auto floor = against_floor(point))
+    line += fmt::format(" (the memory floor: {:.2f} times; hocket takes {:.2f} times the floor)", floor->others,
+                        floor->ours);
+  missed.push_back(std::move(line));
 }
 
 void check_floor(const Point& point, const Targets& targets, std::vector<std::string>& missed) {
-  const Series* floor = point.of(Side::floor);
-  const Series* ours = point.of(Side::hocket_symmetric);
-  if (floor == nullptr || ours == nullptr) return;
-  const double times = 1 / paired_ratio(*floor, *ours).by_round;
-  if (times <= targets.large_sum_floor) return;
+  const auto floor = against_floor(point);
+  if (!floor || floor->ours <= targets.large_sum_floor) return;
   missed.push_back(fmt::format("{}: from symmetric buffers {:.2f} times the memory floor, expected at most {}",
-                               point.to_string(), times, targets.large_sum_floor));
+                               point.to_string(), floor->ours, targets.large_sum_floor));
 }
 
 void check_most(const std::vector<Point>& points, const Targets& targets, std::vector<std::string>& missed) {
@@ -48,6 +45,18 @@ void check_most(const std::vector<Point>& points, const Targets& targets, std::v
 double least_ratio(const Point& point, const Targets& targets) {
   if (point.fill) return point.bytes >= targets.filled_from ? targets.filled : 0;
   return is_large_sum(point, targets) ? targets.large_sum_private : targets.everywhere;
+}
+
+bool is_large_sum(const Point& point, const Targets& targets) {
+  return point.op == Operator::all_reduce && point.bytes == targets.large_sum && !point.fill;
+}
+
+std::optional<AgainstFloor> against_floor(const Point& point) {
+  const Series* floor = point.of(Side::floor);
+  const Series* ours = point.of(Side::hocket_symmetric);
+  const auto others = best_other_over(point, Side::floor);
+  if (floor == nullptr || ours == nullptr || !others) return std::nullopt;
+  return AgainstFloor{others->by_round, 1 / paired_ratio(*floor, *ours).by_round};
 }
 
 Side judged_side(const Point& point) { return point.fill ? Side::hocket_symmetric : Side::hocket; }

@@ -1,6 +1,7 @@
 // What hocket's collectives must reach on one host, and which points miss it.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -20,8 +21,18 @@ struct Targets {
 
 // The ratio that a point must have; 0 if nothing is asked of it alone.
 double least_ratio(const Point& point, const Targets& targets);
+// The all_reduce that is asked for more than the others.
+bool is_large_sum(const Point& point, const Targets& targets);
 // The side whose ratio that is.
 Side judged_side(const Point& point);
+
+// Where the floor that memory sets was measured, too: how many times faster than the best contestant the floor itself is, and how
+// many times the floor hocket takes from symmetric buffers.
+struct AgainstFloor {
+  double others = 0;
+  double ours = 0;
+};
+std::optional<AgainstFloor> against_floor(const Point& point);
 
 // One line for each miss. A point where hocket or all others are absent is a miss, too: nothing was shown there.
 std::vector<std::string> misses(const std::vector<Point>& points, const Targets& targets);

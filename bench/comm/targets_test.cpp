@@ -36,6 +36,14 @@ TEST(Targets, with_the_input_filled_symmetric_buffers_must_be_twice_as_fast) {
   EXPECT_THAT(misses({point(Operator::all_to_all, 8, true, 1, 1)}, {}), IsEmpty());
 }
 
+TEST(Targets, a_miss_tells_what_memory_would_allow) {
+  Point gather = point(Operator::all_gather, 1 << 20, true, 12, 18);
+  gather.series.push_back({"memory floor", Side::floor, {{10}}, {}});
+  EXPECT_THAT(misses({gather}, {}),
+              ElementsAre(AllOf(HasSubstr("1.50 times as fast as Open MPI"), HasSubstr("memory floor: 1.80 times"),
+                                HasSubstr("hocket takes 1.20 times the floor"))));
+}
+
 TEST(Targets, the_large_sum_has_its_own) {
   Point sum = point(Operator::all_reduce, 64 << 20, false, 10, 39);
   EXPECT_THAT(misses({sum}, {}), ElementsAre(HasSubstr("expected at least 4")));

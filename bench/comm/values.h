@@ -17,5 +17,8 @@ float expected_value(Operator op, std::int32_t rank, std::int32_t ranks, std::in
 void fill(float* data, std::int64_t count, float value);
 // a = b = a + b: what an all_reduce of two ranks can't do without.
 void add_into_both(float* a, float* b, std::int64_t count);
+// to = a + b, and to = from: what the others can't do without. Large ones go past the caches.
+void add(float* to, const float* a, const float* b, std::int64_t count);
+void copy(float* to, const float* from, std::int64_t count);
 
 }  // namespace hocket::comm_bench
