@@ -1,6 +1,6 @@
 // Training steps of hocket, compiled and not, beside PyTorch's own data parallel and FSDP2 with gloo.
 //
-//   ./hk bench train [--quick] [--json FILE] [--check] [--model NAME…] [--setting host|link…] [--rounds N]
+//   ./hk bench train [--quick] [--json FILE] [--check] [--model NAME…] [--setting host|link…] [--way NAME…] [--rounds N]
 //
 // Two ranks with one thread and one core each, on one host or on two, which are network namespaces with 1 Gbit/s between them (this
 // needs root and Open MPI). All contestants stay for the whole run and sleep while others train; each trains a model of its own with
@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <filesystem>
 
 #include "comm/setting.h"
@@ -26,13 +27,22 @@ using comm_bench::Recipe;
 constexpr std::int32_t ranks = 2;
 const std::vector<std::string> all_models = {"mlp", "gpt_4x256", "gpt_8x512", "resnet"};
 const std::vector<std::string> quick_models = {"mlp", "gpt_4x256"};
-const std::vector<Lane> lanes = {{"hocket", "alone"},         {"hocket", "communication"}, {"hocket", "blocking"},
-                                 {"hocket", "ddp"},           {"hocket", "compiled"},      {"hocket", "fsdp"},
-                                 {"hocket", "compiled_fsdp"}, {"PyTorch", "ddp"},          {"PyTorch", "fsdp"}};
+const std::vector<Lane> all_lanes = {{"hocket", "alone"}, {"hocket", "communication"}, {"hocket", "blocking"},
+                                     {"hocket", "ddp"},   {"hocket", "compiled"},      {"hocket", "compiled_across"},
+                                     {"hocket", "fsdp"},  {"hocket", "compiled_fsdp"}, {"PyTorch", "ddp"},
+                                     {"PyTorch", "fsdp"}};
 
 struct Options {
   BenchFlags flags;
   std::vector<std::string> models, settings;
+  std::vector<std::string> ways;  // empty: all
+  std::vector<Lane> lanes() const {
+    std::vector<Lane> chosen;
+    for (const Lane& lane : all_lanes) {
+      if (ways.empty() || std::ranges::find(ways, lane.way) != ways.end()) chosen.push_back(lane);
+    }
+    return chosen;
+  }
   int rounds = 0;
   std::string programs = std::filesystem::canonical("/proc/self/exe").parent_path().string();
   std::string python = HOCKET_SOURCE_DIR "/.venv/bin/python";
@@ -130,9 +140,9 @@ class Bench {
     }
     Progress progress("bench train, " + setting, static_cast<std::int64_t>(options_.models.size()));
     for (const std::string& model : options_.models) {
-      RaceEffort effort = options_.flags.quick ? RaceEffort{2, 2} : RaceEffort{};
+      RaceEffort effort = options_.flags.quick ? RaceEffort{2, 3} : RaceEffort{};
       if (options_.rounds > 0) effort.rounds = options_.rounds;
-      races_.push_back(run_race(setting, model, lanes, contestants, effort));
+      races_.push_back(run_race(setting, model, options_.lanes(), contestants, effort));
       measure_memory_of(races_.back(), hosts, folder);
       if (comm_bench::interrupted()) return fail(ErrorKind::usage, "interrupted");
       fmt::print("{}", table_of(races_.back()));
@@ -143,7 +153,7 @@ class Bench {
   }
 
   void measure_memory_of(Race& race, const TwoHosts* hosts, const ContestantsFolder& folder) {
-    for (const Lane& lane : lanes) {
+    for (const Lane& lane : options_.lanes()) {
       if (!lane.way.starts_with("compiled")) continue;
       auto fresh = start(hocket_recipe(options_, hosts), race.setting,
                          folder.folder_of(fmt::format("{}_{}", race.model, lane.way)));
@@ -164,6 +174,9 @@ int main_of(int argc, char** argv) {
   app.add_option("--model", options.models, "mlp, gpt_4x256, gpt_8x512, resnet")->check(CLI::IsMember(all_models));
   app.add_option("--setting", options.settings, "host: two ranks on one; link: on two, 1 Gbit/s between them")
       ->check(CLI::IsMember(std::vector<std::string>{"host", "link"}));
+  std::vector<std::string> known;
+  for (const Lane& lane : all_lanes) known.push_back(lane.way);
+  app.add_option("--way", options.ways, "only these: ddp, compiled, …")->check(CLI::IsMember(known));
   app.add_option("--rounds", options.rounds, "how often everybody trains some steps")->check(CLI::Range(1, 1000));
   app.add_option("--python", options.python, "a Python with torch")->capture_default_str();
   CLI11_PARSE(app, argc, argv);

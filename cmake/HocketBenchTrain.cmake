@@ -1,6 +1,8 @@
 # `./hk bench train`: the driver, which needs no libtorch, and hocket's contestant, which does.
 
 file(GLOB train_sources CONFIGURE_DEPENDS "${bench_folder}/train/*.cpp")
+file(GLOB train_tests CONFIGURE_DEPENDS "${bench_folder}/train/*_test.cpp")
+list(REMOVE_ITEM train_sources ${train_tests})
 set(contestant_sources ${train_sources})
 list(FILTER train_sources INCLUDE REGEX "(race|judge)\\.cpp$")
 list(FILTER contestant_sources EXCLUDE REGEX "(race|judge)\\.cpp$")
@@ -16,4 +18,8 @@ if(HOCKET_WITH_TORCH)
   target_link_libraries(contestant_train PRIVATE hocket hocket_bench_comm)
   set_target_properties(contestant_train PROPERTIES RUNTIME_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/bench")
   add_dependencies(bench_train contestant_train)
+endif()
+
+if(HOCKET_TESTS)
+  hocket_gtest(bench_train hocket_bench_comm ${train_tests} ${train_sources})
 endif()

@@ -4,6 +4,7 @@
 
 #include <cmath>
 #include <nlohmann/json.hpp>
+#include <optional>
 
 #include "hocket/base/units.h"
 
@@ -21,13 +22,14 @@ class Judge {
   Judge(const Race& race, const Goals& goals) : race_(race), goals_(goals) {}
 
   std::vector<std::string> misses() {
-    for (const auto& [ours, other] :
-         {std::pair("hocket compiled", "hocket blocking"), std::pair("hocket compiled", "PyTorch ddp"),
-          std::pair("hocket compiled_fsdp", "PyTorch fsdp")}) {
-      compare(ours, other);
-    }
+    compare("hocket compiled", "hocket blocking", goals_.least_speedup);
+    compare("hocket compiled", "PyTorch ddp", goals_.least_speedup);
+    const double asked = communicates_much() ? goals_.least_speedup_when_much : goals_.least_speedup;
+    compare("hocket compiled_across", "PyTorch ddp", asked);
+    compare("hocket compiled_fsdp", "PyTorch fsdp", asked);
     if (race_.setting == "link") check_bound();
-    for (const char* const way : {"hocket compiled", "hocket compiled_fsdp"}) check_claims(way);
+    for (const char* const way : {"hocket compiled", "hocket compiled_across", "hocket compiled_fsdp"})
+      check_claims(way);
     check_losses();
     for (const auto& [title, figures] : race_.lanes) {
       if (!figures.absent.empty()) miss("{} was not measured: {}", title, figures.absent);
@@ -42,28 +44,40 @@ class Judge {
         fmt::format("{} {}: {}", race_.setting, race_.model, fmt::format(format, std::forward<Args>(args)...)));
   }
 
-  void compare(const char* ours, const char* other) {
+  bool communicates_much() const {
+    const Figures* const alone = of(race_, "hocket alone");
+    const Figures* const blocking = of(race_, "hocket blocking");
+    return alone != nullptr && blocking != nullptr && 1 - alone->median() / blocking->median() > goals_.much;
+  }
+
+  void compare(const char* ours, const char* other, double asked) {
     const Figures* const mine = of(race_, ours);
     const Figures* const theirs = of(race_, other);
     if (mine == nullptr || theirs == nullptr) return;
-    const Figures* const alone = of(race_, "hocket alone");
-    const Figures* const blocking = of(race_, "hocket blocking");
-    const bool much = std::string_view(other) != "hocket blocking" && alone != nullptr && blocking != nullptr &&
-                      1 - alone->median() / blocking->median() > goals_.much;
-    const double asked = much ? goals_.least_speedup_when_much : goals_.least_speedup;
     const double speedup = theirs->median() / mine->median();
-    if (speedup < asked) miss("{} is {:.2f} times as fast as {}, asked for {:.2f}", ours, speedup, other, asked);
+    if (speedup >= asked) return;
+    const auto bound = bound_ms();
+    const std::string allowed =
+        bound ? fmt::format(" (max(compute, communication) would be {:.2f} times as fast)", theirs->median() / *bound)
+              : "";
+    miss("{} is {:.2f} times as fast as {}, asked for {:.2f}{}", ours, speedup, other, asked, allowed);
+  }
+
+  // max(compute, communication): what data parallel training takes if it hides all that can be hidden.
+  std::optional<double> bound_ms() const {
+    const Figures* const alone = of(race_, "hocket alone");
+    const Figures* const communication = of(race_, "hocket communication");
+    if (alone == nullptr || communication == nullptr) return std::nullopt;
+    return std::max(alone->median(), communication->median());
   }
 
   void check_bound() {
-    const Figures* const compiled = of(race_, "hocket compiled");
-    const Figures* const alone = of(race_, "hocket alone");
-    const Figures* const communication = of(race_, "hocket communication");
-    if (compiled == nullptr || alone == nullptr || communication == nullptr) return;
-    const double bound = std::max(alone->median(), communication->median());
-    const double over = compiled->median() / bound;
+    const Figures* const compiled = of(race_, "hocket compiled_across");
+    const auto bound = bound_ms();
+    if (compiled == nullptr || !bound) return;
+    const double over = compiled->median() / *bound;
     if (over > goals_.most_over_bound) {
-      miss("the compiled step takes {:.2f} of max(compute, communication), asked for {:.2f}", over,
+      miss("the step that is compiled across steps takes {:.2f} of max(compute, communication), asked for {:.2f}", over,
            goals_.most_over_bound);
     }
   }

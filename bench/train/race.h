@@ -35,8 +35,8 @@ struct Race {
 };
 
 struct RaceEffort {
-  int rounds = 6;
-  int steps = 3;  // in each round
+  int rounds = 4;
+  int steps = 5;  // in each round, one right after the other; the last one with all that steps have left to do
 };
 
 using Contestants = std::map<std::string, std::unique_ptr<comm_bench::Contestant>>;

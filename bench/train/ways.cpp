@@ -82,7 +82,7 @@ std::shared_ptr<Trained> trained(const std::string& way, std::shared_ptr<Model> 
   if (way.ends_with("fsdp")) {
     auto sharded = std::make_shared<FullySharded<Model>>(model, ShardOptions{.units = model->units()});
     made->loss = [sharded](const Tensors& batch) { return sharded->forward(batch[0], batch[1]); };
-  } else if (way == "ddp" || way == "compiled") {
+  } else if (way == "ddp" || way.starts_with("compiled")) {
     auto parallel = std::make_shared<DistributedDataParallel<Model>>(model);
     made->loss = [parallel](const Tensors& batch) { return parallel->forward(batch[0], batch[1]); };
   } else {
@@ -105,25 +105,29 @@ Result<std::int64_t> bytes_of_kernels(const std::string& model_name, const Tenso
   return resident_bytes() - before;
 }
 
-Result<Way> compiled_way(std::shared_ptr<Trained> made, const std::string& model_name, const Tensors& batch) {
+Result<Way> compiled_way(std::shared_ptr<Trained> made, const std::string& model_name, const Tensors& batch,
+                         bool across_steps) {
   HOCKET_TRY(const std::int64_t kernels, bytes_of_kernels(model_name, batch));
   made->touch_gradients(batch);
   const std::int64_t before = resident_bytes();
   StepOptions options;
   options.parameters = named_tensors(*made->model);
   options.measured_runs = 3;
+  options.across_steps = across_steps;
   HOCKET_TRY(CompiledStep compiled,
              compile([made](const Tensors& in) { return made->step(in); }, batch, std::move(options)));
   auto step = std::make_shared<CompiledStep>(std::move(compiled));
   HOCKET_CHECK(step->run(batch));
+  HOCKET_CHECK(step->finish());
   Way way;
   way.memory = {static_cast<double>(step->executor().planned().count), static_cast<double>(resident_bytes() - before),
                 static_cast<double>(kernels)};
-  way.predicted_ns = step->compiled().after.step_time.seconds() * 1e9;
+  way.predicted_ns = step->predicted().seconds() * 1e9;
   way.step = [step, made, batch]() -> Result<double> {
     HOCKET_TRY(const Tensors loss, step->run(batch));
     return loss[0].item<double>();
   };
+  way.finish = [step] { return step->finish(); };
   return way;
 }
 
@@ -135,7 +139,7 @@ Result<Way> make_way(const std::string& name, const std::string& model_name, con
   try {
     if (name == "communication") return communication_alone(*model);
     std::shared_ptr<Trained> made = trained(name, std::move(model), world);
-    if (name.starts_with("compiled")) return compiled_way(std::move(made), model_name, batch);
+    if (name.starts_with("compiled")) return compiled_way(std::move(made), model_name, batch, name.ends_with("across"));
     Way way;
     way.step = [made, batch]() -> Result<double> { return made->step(batch)[0].item<double>(); };
     HOCKET_CHECK(way.step());

@@ -13,7 +13,8 @@ namespace hocket::train_bench {
 
 // A model of its own, and one step of training it.
 struct Way {
-  std::function<Result<double>()> step;  // the loss before it
+  std::function<Result<double>()> step;                      // the loss before it
+  std::function<Status()> finish = [] { return Status(); };  // what steps have left
   // Of compiled steps only, in bytes: planned; by how much the process grew; and what kernels had taken for themselves before, the
   // first time that they met tensors of these sizes (oneDNN's primitives and scratch memory), which no plan can know of.
   std::vector<double> memory = {};
@@ -25,6 +26,7 @@ struct Way {
 // blocking    one all_reduce after the other when the backward is done
 // ddp, fsdp   DistributedDataParallel and fully_shard(), step by step
 // compiled, compiled_fsdp      the same two, compiled
+// compiled_across      as compiled, with StepOptions::across_steps
 Result<Way> make_way(const std::string& name, const std::string& model, const World& world);
 
 }  // namespace hocket::train_bench

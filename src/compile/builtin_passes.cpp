@@ -1,6 +1,7 @@
 // hocket's own passes, in the order in which a pipeline would use them.
 #include <iterator>
 
+#include "compile/carry_pass.h"
 #include "compile/graph_passes.h"
 #include "compile/lower_passes.h"
 #include "compile/overlap_pass.h"
@@ -35,6 +36,7 @@ PassRegistry PassRegistry::builtin() {
   add(fuse_passes());
   add(schedule_passes());
   add({overlap_pass()});
+  add({carry_pass()});
   add(lower_passes());
   return registry;
 }

@@ -50,6 +50,7 @@ Result<PassResult> run_plan(const Subject& subject, const PassContext&, PassArgu
   PlanOptions options;
   options.alignment = arguments.integer("alignment", options.alignment);
   options.effort = arguments.integer("effort", options.effort);
+  options.carry = arguments.flag("carry", options.carry);
   HOCKET_CHECK(arguments.finish());
   HOCKET_TRY(Planned planned, plan(std::get<Program>(subject), options));
   const PlanReport& report = planned.report;
@@ -69,7 +70,8 @@ std::vector<Pass> lower_passes() {
       {"lower", "turn the graph into a program of steps on buffers", Form::graph,
        "algorithm=auto|one_shot|two_shot|pipelined, one_shot=SIZE, two_shot=SIZE, copy_in=SIZE, symmetric=on|off",
        run_lower},
-      {"plan", "give every buffer an offset in an arena", Form::program, "alignment=64, effort=N", run_plan},
+      {"plan", "give every buffer an offset in an arena", Form::program, "alignment=64, effort=N, carry=on|off",
+       run_plan},
   };
 }
 

@@ -1,4 +1,5 @@
 #include "hocket/compile/compile.h"
+#include "hocket/schedule/carry_over.h"
 #include "hocket/schedule/timeline.h"
 
 namespace hocket {
@@ -12,6 +13,8 @@ Result<Measures> measure(const Subject& subject, const CostModel& cost) {
         const Timeline line = timeline(steps, order);
         Measures measures;
         measures.step_time = line.step_time;
+        measures.period = line.step_time;
+        if constexpr (std::is_same_v<std::decay_t<decltype(form)>, Program>) measures.period = period_of(form, times);
         measures.exposed = line.exposed;
         measures.compute = line.compute;
         for (const StepIndex collective : steps.collectives()) measures.communication += steps.time(collective);

@@ -54,4 +54,24 @@ class LifetimeReader {
 
 std::vector<Lifetime> lifetimes_of(const Program& program) { return LifetimeReader(program).read(); }
 
+std::vector<Lifetime> lifetimes_of(const Program& program, const Tail& tail) {
+  std::vector<Lifetime> lifetimes(program.buffers().size());
+  std::vector<bool> in_head(lifetimes.size()), in_tail(lifetimes.size());
+  const std::vector<StepId> order = carried_order(program, tail);
+  for (std::size_t when = 0; when < order.size(); ++when) {
+    visit_accesses(program, order[when], [&](BufferId buffer, bool) {
+      Lifetime& lifetime = lifetimes[buffer.index()];
+      lifetime.first = std::min(lifetime.first, when);
+      lifetime.last = when;
+      (order[when].index() < tail.begin ? in_head : in_tail)[buffer.index()] = true;
+    });
+  }
+  const std::vector<Lifetime> alone = lifetimes_of(program);
+  for (std::size_t i = 0; i < lifetimes.size(); ++i) {
+    const bool to_the_end = alone[i].is_used() && alone[i].last == program.size();  // a result, or never waited for
+    if (to_the_end || (in_head[i] && in_tail[i])) lifetimes[i] = {0, program.size()};
+  }
+  return lifetimes;
+}
+
 }  // namespace hocket

@@ -40,7 +40,8 @@ class Planner {
 
  private:
   Status fill_arenas() {
-    const std::vector<Lifetime> lifetimes = lifetimes_of(program_);
+    const std::vector<Lifetime> lifetimes =
+        options_.carry ? lifetimes_of(program_, tail_of(program_)) : lifetimes_of(program_);
     for (std::size_t i = 0; i < lifetimes.size(); ++i) {
       const Buffer& buffer = program_.buffer(BufferId(i));
       if (buffer.home != Home::arena && buffer.home != Home::symmetric) continue;

@@ -2,6 +2,7 @@
 
 #include <chrono>
 
+#include "hocket/plan/lifetimes.h"
 #include "run/collective_step.h"
 
 namespace hocket {
@@ -32,11 +33,21 @@ struct Executor::State {
   Status prepare_collective(StepId step);
   Status prepare_wait(StepId step);
   void find_first_uses();
+  Status prepare_tail();
   Status bind(std::span<const InputMemory> inputs);
+  bool moves_memory_of_tail(std::span<const InputMemory> inputs) const;
   Status execute();
+  Status execute(std::size_t step);
   Status execute(const Instruction& instruction);
+  // Of the last run, as far as the first `due` steps.
+  Status execute_tail(std::size_t due);
+  Status finish_tail() { return execute_tail(tail_steps()); }
+  std::size_t tail_steps() const { return program.size() - tail.begin; }
+  void give_up_tail() { done_of_tail = tail_steps(); }
   Status finish_all();
-  void note_completions(Clock::time_point begin);
+  // Nothing may write into memory that the caller takes back after a failure.
+  Status settled(Status status);
+  void note_completions();
 
   Program program;
   ExecutorOptions options;
@@ -57,6 +68,11 @@ struct Executor::State {
   std::vector<Work> works;                   // by collective; done where none is in flight
   std::vector<std::uint32_t> collective_of;  // by step
   std::vector<Instruction> instructions;     // by step
+  Tail tail;                                 // without `carry`: none
+  std::size_t done_of_tail = 0;              // so many of its steps have run
+  std::vector<bool> touched_by_tail;         // by buffer
+  std::vector<bool> completed_by_tail;       // by collective
+  Clock::time_point begin, now;              // of this run; of the step that runs
   RunRecord record;
 };
 
@@ -77,7 +93,21 @@ Status Executor::State::prepare(const World& world) {
   }
   works.resize(collectives.size());
   find_first_uses();
-  return {};
+  return prepare_tail();
+}
+
+Status Executor::State::prepare_tail() {
+  if (options.carry) tail = tail_of(program);
+  else tail.begin = program.size();
+  give_up_tail();  // no run has left any
+  touched_by_tail.assign(program.buffers().size(), false);
+  completed_by_tail.assign(collectives.size(), false);
+  for (std::size_t i = tail.begin; i < program.size(); ++i) {
+    visit_accesses(program, StepId(i), [&](BufferId buffer, bool) { touched_by_tail[buffer.index()] = true; });
+    if (instructions[i].kind == Instruction::Kind::wait) completed_by_tail[instructions[i].which] = true;
+  }
+  if (tail.empty()) return {};
+  return check_places(program, lifetimes_of(program, tail));
 }
 
 Status Executor::State::prepare_step(StepId step) {
@@ -117,7 +147,14 @@ void Executor::State::find_first_uses() {
   }
 }
 
+bool Executor::State::moves_memory_of_tail(std::span<const InputMemory> inputs) const {
+  return std::ranges::any_of(inputs, [this](const InputMemory& input) {
+    return touched_by_tail[input.buffer.index()] && memory->at(input.buffer) != input.memory;
+  });
+}
+
 Status Executor::State::bind(std::span<const InputMemory> inputs) {
+  if (moves_memory_of_tail(inputs)) HOCKET_CHECK(finish_tail());
   arrivals.clear();
   for (const InputMemory& input : inputs) {
     if (input.arrival) arrivals.push_back({first_use[input.buffer.index()], &input.arrival});
@@ -146,32 +183,47 @@ Status Executor::State::execute(const Instruction& instruction) {
   return {};
 }
 
-Status Executor::State::execute() {
-  record.steps.resize(options.record ? program.size() : 0);
-  const auto begin = Clock::now();
-  auto now = begin;
-  auto next = arrivals.begin();
-  for (std::size_t i = 0; i < instructions.size(); ++i) {
-    for (; next != arrivals.end() && next->before <= i; ++next) HOCKET_CHECK((*next->wait)());
-    if (Status status = execute(instructions[i]); !status) {
-      return fail(at(std::move(status).error(), fmt::format("step \"{}\"", program.name(StepId(i)))));
-    }
-    if (!options.record) continue;
-    const auto start = now;
-    now = Clock::now();
-    record.steps[i] = {since(begin, start), since(begin, now), since(begin, now)};
+Status Executor::State::execute(std::size_t step) {
+  if (Status status = execute(instructions[step]); !status) {
+    return fail(at(std::move(status).error(), fmt::format("step \"{}\"", program.name(StepId(step)))));
   }
-  for (; next != arrivals.end(); ++next) HOCKET_CHECK((*next->wait)());  // nobody used these, but they may have failed
-  HOCKET_CHECK(finish_all());
-  record.total = since(begin, Clock::now());
-  if (options.record) note_completions(begin);
+  if (!options.record) return {};
+  const auto start = now;
+  now = Clock::now();
+  record.steps[step] = {since(begin, start), since(begin, now), since(begin, now)};
   return {};
 }
 
-// Collectives that no step waits for are complete before the memory is used again.
+Status Executor::State::execute_tail(std::size_t due) {
+  while (done_of_tail < due) HOCKET_CHECK(execute(tail.begin + done_of_tail++));
+  return {};
+}
+
+Status Executor::State::execute() {
+  record.steps.assign(options.record ? program.size() : 0, {});
+  begin = now = Clock::now();
+  auto next = arrivals.begin();
+  for (std::size_t i = 0; i < tail.begin; ++i) {
+    for (; next != arrivals.end() && next->before <= i; ++next) HOCKET_CHECK((*next->wait)());
+    if (!tail.empty()) HOCKET_CHECK(execute_tail(tail.due[i]));
+    HOCKET_CHECK(execute(i));
+  }
+  for (; next != arrivals.end(); ++next) HOCKET_CHECK((*next->wait)());  // nobody used these, but they may have failed
+  HOCKET_CHECK(finish_tail());
+  done_of_tail = 0;
+  HOCKET_CHECK(finish_all());
+  record.total = since(begin, Clock::now());
+  if (options.record) note_completions();
+  return {};
+}
+
+// Collectives that no step waits for are complete before the memory is used again. Those that steps of the tail still wait for are
+// left to them.
 Status Executor::State::finish_all() {
   Status first;
+  const bool tail_is_done = done_of_tail == tail_steps();
   for (std::size_t i = 0; i < works.size(); ++i) {
+    if (completed_by_tail[i] && !tail_is_done) continue;
     Status status = works[i].wait();
     if (!status && first) {
       first = fail(at(std::move(status).error(), fmt::format("step \"{}\"", program.name(steps_of_collectives[i]))));
@@ -180,16 +232,27 @@ Status Executor::State::finish_all() {
   return first;
 }
 
-void Executor::State::note_completions(Clock::time_point begin) {
+Status Executor::State::settled(Status status) {
+  if (status) return status;
+  give_up_tail();
+  static_cast<void>(finish_all());
+  return status;
+}
+
+void Executor::State::note_completions() {
   for (std::size_t i = 0; i < works.size(); ++i) {
     const auto finished = works[i].finished_at();
-    if (finished) record.steps[steps_of_collectives[i].index()].complete = since(begin, *finished);
+    StepRecord& step = record.steps[steps_of_collectives[i].index()];
+    if (finished) step.complete = since(begin, *finished);
+    else if (completed_by_tail[i]) step.complete = record.total;  // under way, for all that this run knows
   }
 }
 
 Executor::Executor(std::unique_ptr<State> state) : state_(std::move(state)) {}
 Executor::~Executor() {
-  if (state_) static_cast<void>(state_->finish_all());
+  if (!state_) return;
+  static_cast<void>(finish());
+  static_cast<void>(state_->finish_all());
 }
 
 Result<std::unique_ptr<Executor>> Executor::create(Program program, KernelProvider& kernels, const World& world,
@@ -201,15 +264,15 @@ Result<std::unique_ptr<Executor>> Executor::create(Program program, KernelProvid
 }
 
 Status Executor::run(std::span<const InputMemory> inputs) {
-  HOCKET_CHECK(state_->bind(inputs));
-  Status status = state_->execute();
-  if (!status) static_cast<void>(state_->finish_all());  // nothing may write into memory that the caller takes back
-  return status;
+  return state_->settled(state_->bind(inputs).and_then([&] { return state_->execute(); }));
 }
+
+Status Executor::finish() { return state_->settled(state_->finish_tail()); }
 
 const Program& Executor::program() const { return state_->program; }
 std::byte* Executor::memory(BufferId buffer) const { return state_->memory->at(buffer); }
 Bytes Executor::planned() const { return state_->memory->planned(); }
+bool Executor::carries() const { return !state_->tail.empty(); }
 const RunRecord& Executor::last_run() const { return state_->record; }
 
 }  // namespace hocket

@@ -13,6 +13,7 @@ struct CompiledStep::State {
   State(StepFunction its_step, StepOptions its_options, World its_world)
       : step(std::move(its_step)), options(std::move(its_options)), world(std::move(its_world)) {}
 
+  Status finish_unless(const InputTypes& types);
   // The one for inputs of this kind becomes the last; nullptr if there is none.
   StepVariant* find(const InputTypes& types);
   Result<StepVariant*> make(const std::vector<at::Tensor>& inputs, InputTypes types);
@@ -24,6 +25,11 @@ struct CompiledStep::State {
   std::vector<std::unique_ptr<StepVariant>> variants;  // the one that ran last is the last
   std::string why;
 };
+
+// What ran last may have parameters to change that the other one is about to use.
+Status CompiledStep::State::finish_unless(const InputTypes& types) {
+  return variants.empty() || variants.back()->types == types ? Status() : variants.back()->finish();
+}
 
 StepVariant* CompiledStep::State::find(const InputTypes& types) {
   for (auto one = variants.rbegin(); one != variants.rend(); ++one) {
@@ -44,6 +50,7 @@ Result<StepVariant*> CompiledStep::State::make(const std::vector<at::Tensor>& in
 
 Result<StepVariant*> CompiledStep::State::find_or_make(const std::vector<at::Tensor>& inputs) {
   HOCKET_TRY(InputTypes types, InputTypes::of(inputs));
+  HOCKET_CHECK(finish_unless(types));
   StepVariant* const found = find(types);
   return found != nullptr ? found : make(inputs, std::move(types));
 }
@@ -89,6 +96,7 @@ Result<std::vector<at::Tensor>> CompiledStep::run_in_flight(const std::vector<As
     if (!AllowInflightInputs::allowed()) HOCKET_CHECK(arrivals.back()());
   }
   HOCKET_TRY(InputTypes types, InputTypes::of(tensors));
+  HOCKET_CHECK(state_->finish_unless(types));
   StepVariant* variant = state_->find(types);
   if (variant == nullptr) {  // compiling may run the step, and needs all of them
     for (const Arrival& arrival : arrivals) HOCKET_CHECK(arrival());
@@ -96,6 +104,8 @@ Result<std::vector<at::Tensor>> CompiledStep::run_in_flight(const std::vector<As
   }
   return variant->run(tensors, state_->options.parameters, arrivals);
 }
+
+Status CompiledStep::finish() { return state_->variants.back()->finish(); }
 
 std::vector<at::Tensor> CompiledStep::operator()(const std::vector<at::Tensor>& inputs) {
   Result<std::vector<at::Tensor>> results = run(inputs);
@@ -105,6 +115,10 @@ std::vector<at::Tensor> CompiledStep::operator()(const std::vector<at::Tensor>& 
 
 const Graph& CompiledStep::graph() const { return state_->variants.back()->captured.graph; }
 const Compiled& CompiledStep::compiled() const { return state_->variants.back()->compiled; }
+Nanoseconds CompiledStep::predicted() const {
+  const Measures& measures = compiled().after;
+  return state_->options.across_steps ? measures.period : measures.step_time;
+}
 const Executor& CompiledStep::executor() const { return state_->variants.back()->executor(); }
 Status CompiledStep::report(const std::string& path) const {
   const StepVariant& variant = *state_->variants.back();

@@ -18,6 +18,7 @@ class InputTypes {
 
   // "input 0 is f32[8,4], compiled were f32[16,4]"; nothing if they are the same.
   std::optional<std::string> difference_to(const InputTypes& compiled) const;
+  std::size_t size() const { return types_.size(); }  // of inputs
   friend bool operator==(const InputTypes&, const InputTypes&) = default;
 
  private:

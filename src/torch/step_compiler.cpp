@@ -27,6 +27,15 @@ std::vector<PassCall> overlap_passes() {
           {"plan", {}}};
 }
 
+// The same for runs that carry their tails.
+std::vector<PassCall> carried(std::vector<PassCall> passes) {
+  const auto plan = std::ranges::find(passes, "plan", &PassCall::name);
+  if (plan == passes.end()) return passes;
+  plan->arguments.emplace_back("carry", "on");
+  passes.insert(plan, PassCall{"carry_over", {}});
+  return passes;
+}
+
 }  // namespace
 
 StepCompiler::StepCompiler(const World& world, const StepOptions& options)
@@ -36,7 +45,7 @@ Result<Compiled> StepCompiler::with(const std::vector<PassCall>& passes, const G
                                     const CostOptions& cost) const {
   CompileOptions how;
   how.cost = cost;
-  how.passes = passes;
+  how.passes = options_.across_steps ? carried(passes) : passes;
   how.memory_limit = options_.memory_limit;
   HOCKET_TRY(const Communicator everybody, world_.communicator());
   AllRanks all(everybody);
@@ -62,10 +71,14 @@ Result<Compiled> StepCompiler::compile(const Graph& graph, const CostOptions& co
   constexpr std::array bucket_sizes = {"25", "8", "4", "2", "1"};  // MiB
   constexpr double worth_it = 0.99;                                // of the step with larger ones
   std::optional<Compiled> best;
-  const auto consider = [&best](Compiled compiled) {
-    const bool better = !best || compiled.after.step_time.seconds() < worth_it * best->after.step_time.seconds();
+  const auto time = [this](const Compiled& compiled) {
+    return options_.across_steps ? compiled.after.period : compiled.after.step_time;
+  };
+  const auto consider = [&](Compiled compiled) {
+    const bool better = !best || time(compiled).seconds() < worth_it * time(*best).seconds();
     if (better) best = std::move(compiled);
   };
+  const auto is_exposed = [&] { return time(*best) > best->after.compute; };
   for (const char* const size : bucket_sizes) {
     std::vector<PassCall> passes = default_step_passes();
     for (PassCall& pass : passes) {
@@ -74,9 +87,9 @@ Result<Compiled> StepCompiler::compile(const Graph& graph, const CostOptions& co
     HOCKET_TRY(Compiled compiled, with(passes, graph, cost));
     const bool sizes_matter = has_buckets(compiled);
     consider(std::move(compiled));
-    if (best->after.exposed == Nanoseconds() || !sizes_matter) break;
+    if (!is_exposed() || !sizes_matter) break;
   }
-  if (best->after.exposed > Nanoseconds()) {
+  if (is_exposed()) {
     HOCKET_TRY(Compiled compiled, with(overlap_passes(), graph, cost));
     consider(std::move(compiled));
   }

@@ -5,7 +5,9 @@
 
 #include <algorithm>
 #include <map>
+#include <tuple>
 
+#include "hocket/ir/tail.h"
 #include "hocket/run/all_ranks.h"
 #include "hocket/run/measure_collectives.h"
 #include "hocket/run/step_times.h"
@@ -51,7 +53,7 @@ Result<std::unique_ptr<StepVariant>> StepVariant::create(const StepFunction& ste
   HOCKET_TRY(Compiled compiled, compiler.compile(captured.graph, cost));
   std::unique_ptr<StepVariant> variant(
       new StepVariant(std::move(types), std::move(captured), std::move(compiled), cost));
-  HOCKET_CHECK(variant->prepare(world, {options.timeout, options.record}));
+  HOCKET_CHECK(variant->prepare(world, {options.timeout, options.record, options.across_steps}));
   return variant;
 }
 
@@ -62,17 +64,16 @@ Status StepVariant::measure(CostOptions& cost, const StepCompiler& compiler, con
   const Program estimated = *first.program();
   HOCKET_TRY(const auto collectives, measure_collectives(estimated, making.world, {.timeout = making.options.timeout}));
   if (collectives) cost.machine.collectives = *collectives;
-  const double multiplier = cost.compute_multiplier;
+  const auto multipliers = std::pair(cost.compute_multiplier, cost.communication_multiplier);
   HOCKET_CHECK(measure_runs(cost, std::move(first), making));
   HOCKET_TRY(Compiled second, compiler.compile(making.captured.graph, cost));
   if (*second.program() == estimated) return {};
-  cost.compute_multiplier = multiplier;
+  std::tie(cost.compute_multiplier, cost.communication_multiplier) = multipliers;
   return measure_runs(cost, std::move(second), making);
 }
 
-// All ranks come to the same. What a step takes beyond what the model makes of its kernels and collectives is processor time that
-// communication takes from the computation, in waits and between kernels, as it does where both share a core: the computation counts
-// as so much slower.
+// All ranks come to the same. What a step takes beyond what the model makes of its kernels and collectives is processor time that these
+// take from each other, as they do where both share a core: all of it counts as so much slower.
 Status StepVariant::measure_runs(CostOptions& cost, Compiled compiled, const Making& making) {
   StepVariant variant(making.types, making.captured, std::move(compiled), cost);
   HOCKET_CHECK(variant.prepare(making.world, {making.options.timeout, true}));
@@ -83,8 +84,10 @@ Status StepVariant::measure_runs(CostOptions& cost, Compiled compiled, const Mak
   HOCKET_TRY(cost.profile, times.profile(all, cost.profile));
   HOCKET_TRY(const Nanoseconds took, times.total(all));
   HOCKET_TRY(const Measures model, hocket::measure(variant.compiled.subject, CostModel(cost)));
-  if (took > model.step_time && model.compute > Nanoseconds()) {
-    cost.compute_multiplier *= 1 + (took - model.step_time).seconds() / model.compute.seconds();
+  if (took > model.step_time && model.step_time > Nanoseconds()) {
+    const double slower = took.seconds() / model.step_time.seconds();
+    cost.compute_multiplier *= slower;
+    cost.communication_multiplier *= slower;
   }
   return {};
 }
@@ -108,16 +111,28 @@ Status StepVariant::run_for(StepTimes& times, const Making& making) {
   return status;
 }
 
-Status StepVariant::prepare(const World& world, const ExecutorOptions& options) {
-  HOCKET_TRY(executor_, Executor::create(*compiled.program(), kernels_, world, options));
+Status StepVariant::prepare(const World& world, ExecutorOptions options) {
   find_brought();
+  if (tail_needs_arguments()) options.carry = false;
+  HOCKET_TRY(executor_, Executor::create(*compiled.program(), kernels_, world, options));
   find_results();
   return {};
 }
 
+bool StepVariant::tail_needs_arguments() const {
+  const Program& program = *compiled.program();
+  std::vector<bool> touched(program.buffers().size());
+  for (std::size_t i = tail_of(program).begin; i < program.size(); ++i) {
+    visit_accesses(program, StepId(i), [&](BufferId buffer, bool) { touched[buffer.index()] = true; });
+  }
+  const auto arguments = std::span(brought_).first(types.size());
+  return std::ranges::any_of(arguments,
+                             [&](const Brought& one) { return one.buffer.valid() && touched[one.buffer.index()]; });
+}
+
 // Inputs keep the names of their nodes; one whose memory another one brings is in that one's buffer.
 void StepVariant::find_brought() {
-  const Program& program = executor_->program();
+  const Program& program = *compiled.program();
   std::vector<bool> written(program.buffers().size(), false);
   for (std::size_t i = 0; i < program.size(); ++i) {
     for (const OperandId operand : program.writes(StepId(i))) written[program.operand(operand).buffer.index()] = true;
@@ -174,6 +189,12 @@ Result<std::vector<at::Tensor>> StepVariant::run(const std::vector<at::Tensor>& 
     if (brought_[i].written && !all[i].is_inference()) all[i].unsafeGetTensorImpl()->bump_version();
   }
   return results(all);
+}
+
+Status StepVariant::finish() {
+  if (!executor_) return {};  // it could not be prepared
+  const at::AutoDispatchBelowADInplaceOrView below_autograd;
+  return executor_->finish();
 }
 
 // Tensors in planned memory hold until the next run: the caller gets copies.

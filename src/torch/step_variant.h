@@ -25,6 +25,12 @@ class StepVariant {
   Result<std::vector<at::Tensor>> run(const std::vector<at::Tensor>& inputs, const std::vector<NamedTensor>& parameters,
                                       const std::vector<Arrival>& arrivals = {});
 
+  // Completes the last run, if it left something.
+  Status finish();
+  ~StepVariant() { static_cast<void>(finish()); }
+  StepVariant(const StepVariant&) = delete;
+  StepVariant& operator=(const StepVariant&) = delete;
+
   const InputTypes types;
   const Capture captured;
   const Compiled compiled;
@@ -48,7 +54,7 @@ class StepVariant {
         captured(std::move(its_capture)),
         compiled(std::move(its_compiled)),
         cost(std::move(its_cost)) {}
-  Status prepare(const World& world, const ExecutorOptions& options);
+  Status prepare(const World& world, ExecutorOptions options);
   // What a step is made from.
   struct Making {
     const InputTypes& types;
@@ -63,6 +69,8 @@ class StepVariant {
   Status run_for(StepTimes& times, const Making& making);
   std::vector<at::Tensor> all_tensors(const std::vector<at::Tensor>& inputs,
                                       const std::vector<NamedTensor>& parameters) const;
+  // Arguments may be gone when the next run comes.
+  bool tail_needs_arguments() const;
   void find_brought();
   void find_results();
   std::vector<at::Tensor> results(const std::vector<at::Tensor>& brought);

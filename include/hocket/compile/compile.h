@@ -21,6 +21,7 @@ namespace hocket {
 // What an order costs by the two-lane model.
 struct Measures {
   Nanoseconds step_time;
+  Nanoseconds period;  // of each of many runs, if they carry their tails (hocket/ir/tail.h); of a graph: as step_time
   Nanoseconds exposed;
   Nanoseconds compute;
   Nanoseconds communication;  // sum over all collectives

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "hocket/ir/program.h"
+#include "hocket/ir/tail.h"
 
 namespace hocket {
 
@@ -23,5 +24,10 @@ struct Lifetime {
 };
 
 std::vector<Lifetime> lifetimes_of(const Program& program);
+// Where every run carries its tail into the next one: in the order of carried_order(). What is carried, and results, live throughout.
+std::vector<Lifetime> lifetimes_of(const Program& program, const Tail& tail);
+
+// An error that names two buffers which are in use at the same time and share bytes, if there are any.
+Status check_places(const Program& program, const std::vector<Lifetime>& lifetimes);
 
 }  // namespace hocket

@@ -21,6 +21,8 @@ struct PlanOptions {
   std::int64_t alignment = 64;
   // How long to look for a better packing: comparisons of two buffers. This many take a fraction of a second.
   std::int64_t effort = 200'000'000;
+  // For runs that carry their tails into the next ones (hocket/ir/tail.h): what is under way keeps its memory.
+  bool carry = false;
 };
 
 struct PlannedArena {

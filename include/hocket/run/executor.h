@@ -23,6 +23,9 @@ namespace hocket {
 struct ExecutorOptions {
   std::chrono::milliseconds timeout{300'000};  // of each communication
   bool record = false;                         // keep a RunRecord of the last run
+  // A run returns before its tail (hocket/ir/tail.h), which runs beside the beginning of the next run, or in finish(). The program
+  // must have been planned for it.
+  bool carry = false;
 };
 
 struct InputMemory {
@@ -44,12 +47,15 @@ class Executor {
   ~Executor();
 
   // Every buffer with the home input or constant must have memory, now or from an earlier run. The results lie in their
-  // buffers until the next run. After a failure nothing is in flight any more.
+  // buffers until the next run, or finish(). After a failure nothing is in flight any more.
   Status run(std::span<const InputMemory> inputs);
+  // Runs what the last run has left. Without ExecutorOptions::carry there is nothing.
+  Status finish();
 
   const Program& program() const;
   std::byte* memory(BufferId buffer) const;  // null: it has none
   Bytes planned() const;                     // of all arenas
+  bool carries() const;                      // whether runs leave something to the next ones
   const RunRecord& last_run() const;
 
  private:

@@ -38,7 +38,10 @@ struct StepOptions {
   MemoryLimit memory_limit = {};
   CostOptions cost = {};  // without a machine: the CPUs of this host
   int measured_runs = 0;  // run the step so often before it is compiled for good, and decide by what it took
-  bool record = false;    // keep when what happened in the last run
+  // A run returns with its results while gradients are still under way; the parameters that wait for them change in the next run,
+  // just before it uses them, or in finish(). Between runs, the parameters are what finish() leaves.
+  bool across_steps = false;
+  bool record = false;  // keep when what happened in the last run
   std::chrono::milliseconds timeout{300'000};
 };
 
@@ -54,6 +57,9 @@ class CompiledStep {
   // The same of inputs that may still be on their way: where AllowInflightInputs says so, each is waited for before the first
   // step that uses it; otherwise all before the first step.
   Result<std::vector<at::Tensor>> run_in_flight(const std::vector<AsyncTensor>& inputs);
+  // With StepOptions::across_steps: completes the last run, parameters and all. Before anybody looks at them, saves them or changes
+  // them; runs and the end of this object do it by themselves.
+  Status finish();
   // As run(); throws CollectiveError.
   std::vector<at::Tensor> operator()(const std::vector<at::Tensor>& inputs);
 
@@ -61,6 +67,7 @@ class CompiledStep {
   const Graph& graph() const;
   const Compiled& compiled() const;
   const Executor& executor() const;
+  Nanoseconds predicted() const;  // what a run takes, by the cost model
   // A page that shows the captured step, the compiled one and, with StepOptions::record, the last run: one file, needs no network.
   Status report(const std::string& path) const;
   std::size_t compilations() const;

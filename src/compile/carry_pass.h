@@ -1,0 +1,9 @@
+#pragma once
+
+#include "hocket/compile/pass.h"
+
+namespace hocket {
+
+Pass carry_pass();
+
+}  // namespace hocket
