@@ -105,8 +105,9 @@ void HostMemory::release(std::int64_t offset) {
 }
 
 void HostMemory::drop_pages(std::int64_t offset, std::int64_t bytes) {
-  const std::int64_t begin = (offset + huge_page - 1) / huge_page * huge_page;
-  const std::int64_t end = (offset + bytes) / huge_page * huge_page;
+  if (bytes < huge_page) return;  // the huge page that it is part of is worth more to the others in it
+  const std::int64_t begin = (offset + page_size() - 1) / page_size() * page_size();
+  const std::int64_t end = (offset + bytes) / page_size() * page_size();
   if (begin < end) fallocate(segment_.number(), FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, begin, end - begin);
 }
 

@@ -32,7 +32,8 @@ class HostMemory {
   // call it.
   Result<std::int64_t> allocate(Bytes bytes);
   void release(std::int64_t offset);
-  // Gives the whole huge pages in a part of what was allocated back to the system; they are zero when they are touched again.
+  // Gives the pages in a part of what was allocated back to the system, if it is as large as a huge page; they are zero when they are
+  // touched again.
   void drop_pages(std::int64_t offset, std::int64_t bytes);
 
   std::byte* at(std::int32_t index, std::int64_t offset) const {

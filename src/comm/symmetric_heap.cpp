@@ -32,6 +32,15 @@ void use_huge_pages(std::byte* begin, std::int64_t bytes) {
   if (madvise(begin + before, whole, MADV_POPULATE_WRITE) == 0) madvise(begin + before, whole, MADV_COLLAPSE);
 }
 
+// How much of a new chunk gets huge pages, if so much of it is taken. All of the last page, which nobody else uses yet: but what is taken
+// shall not take much more memory than it has bytes, unless it is small, where a huge page is worth most.
+std::int64_t with_huge_pages(std::int64_t bytes) {
+  constexpr std::int64_t small = 2 * huge_page;
+  constexpr std::int64_t most_waste = 32;  // one part in so many
+  const std::int64_t rounded = (bytes + huge_page - 1) / huge_page * huge_page;
+  return bytes <= small || (rounded - bytes) * most_waste <= bytes ? rounded : bytes;
+}
+
 }  // namespace
 
 SymmetricHeap::~SymmetricHeap() {
@@ -88,9 +97,8 @@ Result<SymmetricPlace> SymmetricHeap::grow_and_take(std::int64_t bytes) {
   HOCKET_TRY(std::byte * slot, rounds_->open());
   const Result<std::int64_t> base = rounds_->host().memory().allocate(Bytes(size));
   const std::int64_t mine = base ? *base : -1;
-  // Not the whole chunk, part of which may never be taken; to the end of the last page, which nobody else uses yet.
-  const std::int64_t used = std::min((bytes + huge_page - 1) / huge_page * huge_page, size);
-  if (base) use_huge_pages(rounds_->at(rounds_->place(), mine), used);
+  // Not the whole chunk, part of which may never be taken.
+  if (base) use_huge_pages(rounds_->at(rounds_->place(), mine), std::min(with_huge_pages(bytes), size));
   std::memcpy(slot, &mine, sizeof mine);
   rounds_->post();
   HOCKET_CHECK(rounds_->take_all());
