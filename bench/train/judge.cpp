@@ -130,10 +130,10 @@ std::string table_of(const Race& race) {
     text += fmt::format("  {:<22} {:>9.1f} {:>9.1f}  {:>10.2f}  {:.6f}", title, figures.median(), figures.least(), part,
                         figures.loss);
     if (figures.planned_bytes > 0) {
-      text += fmt::format("   predicted {:.1f} ms, planned {}, grown {}, and {} of kernels' own", figures.predicted_ms,
+      text += fmt::format("   predicted {:.1f} ms, planned {}, grown {}, and {} at first use", figures.predicted_ms,
                           to_string(Bytes(static_cast<std::int64_t>(figures.planned_bytes))),
                           to_string(Bytes(static_cast<std::int64_t>(figures.grown_bytes))),
-                          to_string(Bytes(static_cast<std::int64_t>(figures.kernels_bytes))));
+                          to_string(Bytes(static_cast<std::int64_t>(figures.first_use_bytes))));
     }
     text += "\n";
   }
@@ -156,7 +156,7 @@ std::string as_json(const std::vector<Race>& races, const std::vector<std::strin
       if (figures.planned_bytes == 0) continue;
       lanes[title]["planned_bytes"] = figures.planned_bytes;
       lanes[title]["grown_bytes"] = figures.grown_bytes;
-      lanes[title]["kernels_bytes"] = figures.kernels_bytes;
+      lanes[title]["first_use_bytes"] = figures.first_use_bytes;
       lanes[title]["predicted_ms"] = figures.predicted_ms;
     }
     all["races"].push_back({{"setting", race.setting}, {"model", race.model}, {"lanes", lanes}});

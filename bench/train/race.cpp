@@ -42,7 +42,7 @@ void take_memory(Figures& figures, const std::vector<Answer>& answers) {
   };
   figures.planned_bytes = mean(1);
   figures.grown_bytes = mean(2);
-  figures.kernels_bytes = mean(3);
+  figures.first_use_bytes = mean(3);
 }
 
 }  // namespace

@@ -19,9 +19,9 @@ struct Lane {
 };
 
 struct Figures {
-  std::vector<double> ms;                                        // of every step, the slowest rank's
-  double loss = 0;                                               // after the same number of steps for all
-  double planned_bytes = 0, grown_bytes = 0, kernels_bytes = 0;  // of compiled steps, the ranks' mean; as Way::memory
+  std::vector<double> ms;                                          // of every step, the slowest rank's
+  double loss = 0;                                                 // after the same number of steps for all
+  double planned_bytes = 0, grown_bytes = 0, first_use_bytes = 0;  // of compiled steps, the ranks' mean; as Way::memory
   double predicted_ms = 0;
   std::string absent;  // why there are none
 

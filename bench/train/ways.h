@@ -15,8 +15,8 @@ namespace hocket::train_bench {
 struct Way {
   std::function<Result<double>()> step;                      // the loss before it
   std::function<Status()> finish = [] { return Status(); };  // what steps have left
-  // Of compiled steps only, in bytes: planned; by how much the process grew; and what kernels had taken for themselves before, the
-  // first time that they met tensors of these sizes (oneDNN's primitives and scratch memory), which no plan can know of.
+  // Of compiled steps only, in bytes: planned; by how much the process grew; and what had been taken before at first use, once for all
+  // steps: by kernels that met tensors of these sizes (oneDNN's primitives and scratch memory) and by the compiler (its tables).
   std::vector<double> memory = {};
   double predicted_ns = 0;  // a compiled step by the cost model
 };
