@@ -93,11 +93,12 @@ Result<std::vector<Point>> Driver::run(const Setting& setting) {
   HOCKET_TRY(const ContestantsFolder folder, ContestantsFolder::make());
   HOCKET_TRY(std::vector<Entrant> entrants, start_all(setting, folder));
   std::vector<Point> measured;
+  std::shared_ptr<Contestant> floor;  // started when it is needed first: its buffers take memory that others may need
   for (const Point& point : points_of(setting, plan_)) {
     std::vector<Entrant> here = entrants;
     if (has_floor(point, setting, plan_.targets)) {
-      if (auto floor = start_one(plan_.floor, setting, folder))
-        here.push_back({plan_.floor.title, Side::floor, BufferKind::symmetric_memory, std::move(floor)});
+      if (!floor) floor = start_one(plan_.floor, setting, folder);
+      if (floor) here.push_back({plan_.floor.title, Side::floor, BufferKind::symmetric_memory, floor});
     }
     if (fits_in_memory(point, here.size())) {
       measured.push_back(measure_point(point, here, plan_.effort));
