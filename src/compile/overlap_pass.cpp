@@ -11,6 +11,7 @@
 #include "hocket/compile/overlap_bound.h"
 #include "hocket/cost/collectives.h"
 #include "hocket/fuse/copies_to_views.h"
+#include "hocket/fuse/lean_casts.h"
 #include "hocket/fuse/scatter_rows.h"
 #include "hocket/ir/rewrite.h"
 #include "hocket/schedule/bounds.h"
@@ -145,7 +146,9 @@ Result<PassResult> reordered(const Form& form, const PassContext& context, Overl
 Result<std::optional<Graph>> without_copies(const Graph& graph, const CostModel& cost) {
   HOCKET_TRY(RewriteResult views, copies_to_views(graph));
   HOCKET_TRY(RewriteResult rows, scatter_rows(views.graph ? *views.graph : graph, {.cost = &cost}));
-  return std::move(rows.graph ? rows.graph : views.graph);
+  if (!rows.graph) rows.graph = std::move(views.graph);
+  HOCKET_TRY(RewriteResult casts, lean_casts(rows.graph ? *rows.graph : graph, {.cost = &cost}));
+  return std::move(casts.graph ? casts.graph : rows.graph);
 }
 
 Result<StepGraph> steps_of(const Graph& graph, const CostModel& cost) {
