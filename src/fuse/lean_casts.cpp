@@ -93,24 +93,6 @@ bool changes_nothing(const Facts& facts, NodeId id) {
          bytes(from).value() <= bytes(id).value();
 }
 
-Result<std::optional<Graph>> without_idle_copies(const Graph& graph, std::size_t& count) {
-  const Facts facts(graph);
-  GraphRewriter rewriter(graph);
-  count = 0;
-  for (std::size_t i = 0; i < graph.size(); ++i) {
-    const NodeId id(i);
-    if (!changes_nothing(facts, id)) {
-      rewriter.copy(id);
-      continue;
-    }
-    rewriter.replace(id, rewriter.now(facts.source(id)));
-    ++count;
-  }
-  if (count == 0) return std::optional<Graph>();
-  HOCKET_TRY(Graph changed, rewriter.finish());
-  return std::optional(std::move(changed));
-}
-
 // ---------------------------------------------------------------- parts of a cast
 
 // A cast of a whole that is split along its first dimension, and of which no more than half is used.
@@ -137,44 +119,23 @@ std::optional<PartlyUsed> partly_used(const Facts& facts, NodeId id) {
   return found;
 }
 
-Result<std::optional<Graph>> with_casts_of_parts(const Graph& graph, const CostModel* cost, std::size_t& count) {
-  const Facts facts(graph);
-  std::vector<PartlyUsed> list;
-  std::map<NodeId, std::size_t> at;  // nodes that are replaced
-  for (std::size_t i = 0; i < graph.size(); ++i) {
-    auto found = partly_used(facts, NodeId(i));
-    if (!found) continue;
-    at[found->cast] = at[found->split] = list.size();
-    for (const NodeId part : found->parts) at[part] = list.size();
-    list.push_back(std::move(*found));
-  }
-  count = list.size();
-  if (list.empty()) return std::optional<Graph>();
-  GraphRewriter rewriter(graph);
-  std::vector<NodeId> splits(list.size());
-  for (std::size_t i = 0; i < graph.size(); ++i) {
-    const NodeId id(i);
-    const auto replaced = at.find(id);
-    if (replaced == at.end()) {
-      rewriter.copy(id);
-      continue;
-    }
-    const PartlyUsed& found = list[replaced->second];
-    NodeWriter writer(rewriter, cost, fmt::format("{}_part", graph.name(found.cast)));
-    if (id == found.cast) continue;
-    const auto args = graph.args(id);
-    if (id == found.split) {
-      std::vector<ArgInit> call = {writer.now(facts.source(found.cast))};
-      for (std::size_t a = 1; a < args.size(); ++a) call.push_back(NodeWriter::same(args[a]));
-      splits[replaced->second] = writer.op("aten.split.Tensor", call, "split");
-      continue;
-    }
-    const NodeId part = writer.op("getitem", {splits[replaced->second], NodeWriter::same(args[1])}, "taken");
-    rewriter.replace(
-        id, writer.op("prims.convert_element_type", {part, NodeWriter::same(graph.args(found.cast)[1])}, "cast"));
-  }
-  HOCKET_TRY(Graph changed, rewriter.finish());
-  return std::optional(std::move(changed));
+// A copy of a part that is cast by itself from now on: it lies by itself then.
+bool copies_part(const Facts& facts, NodeId id, const PartlyUsed& found) {
+  const NodeId part = facts.source(id);
+  return facts.may_change(id) && !facts.is_returned(id) && same_type(facts.type(part), facts.type(id)) &&
+         std::find(found.parts.begin(), found.parts.end(), part) != found.parts.end();
+}
+
+NodeId write_split(const Graph& graph, const PartlyUsed& found, NodeId source, NodeWriter& writer) {
+  std::vector<ArgInit> call = {writer.now(source)};
+  const auto args = graph.args(found.split);
+  for (std::size_t a = 1; a < args.size(); ++a) call.push_back(NodeWriter::same(args[a]));
+  return writer.op("aten.split.Tensor", call, "split");
+}
+
+NodeId write_part(const Graph& graph, const PartlyUsed& found, NodeId part, NodeId split, NodeWriter& writer) {
+  const NodeId taken = writer.op("getitem", {split, NodeWriter::same(graph.args(part)[1])}, "taken");
+  return writer.op("prims.convert_element_type", {taken, NodeWriter::same(graph.args(found.cast)[1])}, "cast");
 }
 
 // ---------------------------------------------------------------- a cast of what was put together
@@ -260,48 +221,102 @@ NodeId write_cast(const Graph& graph, const CastOfCat& found, GraphRewriter& rew
   return writer.op("aten.view", {cast, fuse::sizes_of(graph, found.cast)}, "whole");
 }
 
-Result<std::optional<Graph>> with_copies_that_cast(const Graph& graph, const CostModel* cost, std::size_t& count) {
-  const Facts facts(graph);
-  std::map<NodeId, CastOfCat> casts;
-  std::vector<bool> gone(graph.size(), false);
-  for (std::size_t i = 0; i < graph.size(); ++i) {
-    auto found = cast_of_cat(facts, NodeId(i));
-    if (!found) continue;
-    for (const NodeId id : found->between) gone[id.index()] = true;
-    casts.emplace(NodeId(i), std::move(*found));
+// ---------------------------------------------------------------- all of them
+
+// What becomes of each node.
+enum class Fate : std::uint8_t { stays, goes, is_its_source, is_split, is_part, is_cast };
+
+class LeanCasts {
+ public:
+  LeanCasts(const Graph& graph, const CostModel* cost) : graph_(graph), cost_(cost), facts_(graph) {}
+
+  Result<RewriteResult> run() {
+    for (std::size_t i = 0; i < graph_.size(); ++i) {
+      if (is_copy(graph_, NodeId(i)) && !fate_.contains(NodeId(i))) find(NodeId(i));
+    }
+    RewriteResult result;
+    result.report = fmt::format("{} casts of parts only, {} done by a copy, {} copies that change nothing",
+                                parts_.size(), casts_.size(), idle_);
+    if (!parts_.empty() || !casts_.empty() || idle_ > 0) {
+      HOCKET_TRY(result.graph, rewritten());
+    }
+    return result;
   }
-  count = casts.size();
-  if (casts.empty()) return std::optional<Graph>();
-  GraphRewriter rewriter(graph);
-  for (std::size_t i = 0; i < graph.size(); ++i) {
-    const NodeId id(i);
-    if (const auto found = casts.find(id); found != casts.end())
-      rewriter.replace(id, write_cast(graph, found->second, rewriter, cost));
-    else if (!gone[i]) rewriter.copy(id);
+
+ private:
+  struct Entry {
+    Fate fate = Fate::stays;
+    std::size_t index = 0;
+  };
+
+  void find(NodeId id) {
+    if (changes_nothing(facts_, id)) {
+      drop(id);
+    } else if (auto part = partly_used(facts_, id)) {
+      fate_[id] = {Fate::goes};
+      fate_[part->split] = {Fate::is_split, parts_.size()};
+      for (const NodeId taken : part->parts) {
+        fate_[taken] = {Fate::is_part, parts_.size()};
+        for (const NodeId user : facts_.users(taken)) {
+          if (copies_part(facts_, user, *part)) drop(user);
+        }
+      }
+      parts_.push_back(std::move(*part));
+    } else if (auto cast = cast_of_cat(facts_, id)) {
+      for (const NodeId gone : cast->between) fate_[gone] = {Fate::goes};
+      fate_[id] = {Fate::is_cast, casts_.size()};
+      casts_.push_back(std::move(*cast));
+    }
   }
-  HOCKET_TRY(Graph changed, rewriter.finish());
-  return std::optional(std::move(changed));
-}
+
+  void drop(NodeId id) {
+    fate_[id] = {Fate::is_its_source};
+    ++idle_;
+  }
+
+  Result<Graph> rewritten() const {
+    GraphRewriter rewriter(graph_);
+    std::vector<NodeId> splits(parts_.size());
+    const auto writer_of = [&](const PartlyUsed& part) {
+      return NodeWriter(rewriter, cost_, fmt::format("{}_part", graph_.name(part.cast)));
+    };
+    for (std::size_t i = 0; i < graph_.size(); ++i) {
+      const NodeId id(i);
+      const auto found = fate_.find(id);
+      const auto [fate, index] = found == fate_.end() ? Entry() : found->second;
+      switch (fate) {
+        case Fate::stays: rewriter.copy(id); break;
+        case Fate::goes: break;
+        case Fate::is_its_source: rewriter.replace(id, rewriter.now(facts_.source(id))); break;
+        case Fate::is_split: {
+          NodeWriter writer = writer_of(parts_[index]);
+          splits[index] = write_split(graph_, parts_[index], facts_.source(parts_[index].cast), writer);
+          break;
+        }
+        case Fate::is_part: {
+          NodeWriter writer = writer_of(parts_[index]);
+          rewriter.replace(id, write_part(graph_, parts_[index], id, splits[index], writer));
+          break;
+        }
+        case Fate::is_cast: rewriter.replace(id, write_cast(graph_, casts_[index], rewriter, cost_)); break;
+      }
+    }
+    return rewriter.finish();
+  }
+
+  const Graph& graph_;
+  const CostModel* cost_;
+  const Facts facts_;
+  std::map<NodeId, Entry> fate_;  // of nodes that do not stay
+  std::vector<PartlyUsed> parts_;
+  std::vector<CastOfCat> casts_;
+  std::size_t idle_ = 0;
+};
 
 }  // namespace
 
 Result<RewriteResult> lean_casts(const Graph& graph, const LeanCastsOptions& options) {
-  RewriteResult result;
-  const auto now = [&]() -> const Graph& { return result.graph ? *result.graph : graph; };
-  const auto take = [&](std::optional<Graph> changed) {
-    if (changed) result.graph = std::move(changed);
-  };
-  std::size_t parts = 0, joined = 0, idle = 0;
-  HOCKET_TRY(std::optional<Graph> changed, with_casts_of_parts(now(), options.cost, parts));
-  take(std::move(changed));
-  HOCKET_TRY(changed, with_copies_that_cast(now(), options.cost, joined));
-  take(std::move(changed));
-  // Last: a part that was cast by itself needs no copy any more.
-  HOCKET_TRY(changed, without_idle_copies(now(), idle));
-  take(std::move(changed));
-  result.report =
-      fmt::format("{} casts of parts only, {} done by a copy, {} copies that change nothing", parts, joined, idle);
-  return result;
+  return LeanCasts(graph, options.cost).run();
 }
 
 }  // namespace hocket

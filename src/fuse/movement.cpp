@@ -25,15 +25,17 @@ bool communicates(const Graph& graph, NodeId id) {
 }  // namespace
 
 Movement::Movement(const Graph& graph, const Users& users) : beside_(graph.size(), false) {
+  std::vector<bool> moves(graph.size());
+  for (std::size_t i = 0; i < graph.size(); ++i) moves[i] = only_moves(graph, NodeId(i));
   const auto joins = [&](std::span<const NodeId> others) {
     return std::any_of(others.begin(), others.end(),
                        [&](NodeId other) { return communicates(graph, other) || beside_[other.index()]; });
   };
   for (std::size_t i = 0; i < graph.size(); ++i) {
-    if (only_moves(graph, NodeId(i)) && joins(graph.inputs(NodeId(i)))) beside_[i] = true;
+    if (moves[i] && joins(graph.inputs(NodeId(i)))) beside_[i] = true;
   }
   for (std::size_t i = graph.size(); i-- > 0;) {
-    if (only_moves(graph, NodeId(i)) && joins(users.of(NodeId(i)))) beside_[i] = true;
+    if (moves[i] && joins(users.of(NodeId(i)))) beside_[i] = true;
   }
 }
 
