@@ -9,6 +9,7 @@
 #include "hocket/fuse/ddp.h"
 #include "hocket/fuse/fold_averages.h"
 #include "hocket/fuse/forward_copies.h"
+#include "hocket/fuse/lean_casts.h"
 #include "hocket/fuse/scatter_rows.h"
 #include "hocket/fuse/schedule_comm_wait.h"
 
@@ -95,6 +96,11 @@ std::vector<Pass> fuse_passes() {
        [](const Subject& subject, const PassContext& context, PassArguments& arguments) -> Result<PassResult> {
          HOCKET_CHECK(arguments.finish());
          return to_result(scatter_rows(std::get<Graph>(subject), {.cost = context.cost}));
+       }},
+      {"lean_casts", "casts next to communication move no more memory than they have to", Form::graph, "",
+       [](const Subject& subject, const PassContext& context, PassArguments& arguments) -> Result<PassResult> {
+         HOCKET_CHECK(arguments.finish());
+         return to_result(lean_casts(std::get<Graph>(subject), {.cost = context.cost}));
        }},
       bucket_pass("bucket_all_gather", "merge all_gathers where that pays", bucket_all_gather),
       bucket_pass("bucket_reduce_scatter", "merge reduce_scatters where that pays", bucket_reduce_scatter),

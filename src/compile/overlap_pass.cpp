@@ -11,6 +11,7 @@
 #include "hocket/compile/overlap_bound.h"
 #include "hocket/cost/collectives.h"
 #include "hocket/fuse/copies_to_views.h"
+#include "hocket/fuse/lean_casts.h"
 #include "hocket/fuse/scatter_rows.h"
 #include "hocket/ir/rewrite.h"
 #include "hocket/schedule/bounds.h"
@@ -141,11 +142,14 @@ Result<PassResult> reordered(const Form& form, const PassContext& context, Overl
   return result;
 }
 
-// Copies next to communication that need not be.
-Result<std::optional<Graph>> without_copies(const Graph& graph, const CostModel& cost) {
+// Copies next to communication that need not be. Casts are seldom a hundredth of the step: the least effort does without a look at them.
+Result<std::optional<Graph>> without_copies(const Graph& graph, const CostModel& cost, Effort effort) {
   HOCKET_TRY(RewriteResult views, copies_to_views(graph));
   HOCKET_TRY(RewriteResult rows, scatter_rows(views.graph ? *views.graph : graph, {.cost = &cost}));
-  return std::move(rows.graph ? rows.graph : views.graph);
+  if (!rows.graph) rows.graph = std::move(views.graph);
+  if (effort == Effort::fast) return std::move(rows.graph);
+  HOCKET_TRY(RewriteResult casts, lean_casts(rows.graph ? *rows.graph : graph, {.cost = &cost}));
+  return std::move(casts.graph ? casts.graph : rows.graph);
 }
 
 Result<StepGraph> steps_of(const Graph& graph, const CostModel& cost) {
@@ -154,7 +158,7 @@ Result<StepGraph> steps_of(const Graph& graph, const CostModel& cost) {
 
 Result<PassResult> merged(const Graph& given, const PassContext& context, const OverlapOptions& base) {
   const CostModel& cost = *context.cost;
-  HOCKET_TRY(std::optional<Graph> lean, without_copies(given, cost));
+  HOCKET_TRY(std::optional<Graph> lean, without_copies(given, cost, base.effort));
   HOCKET_TRY(StepGraph steps, steps_of(lean ? *lean : given, cost));
   if (lean && memory_curve(steps, steps.original_order()).peak > *base.memory_limit) {
     // Without the copies the same order holds too much: they stay.
@@ -238,7 +242,7 @@ Result<PassResult> run_overlap(const Subject& subject, const PassContext& contex
 }  // namespace
 
 Result<StepBound> overlap_bound(const Graph& graph, const CostModel& cost) {
-  HOCKET_TRY(const std::optional<Graph> lean, without_copies(graph, cost));
+  HOCKET_TRY(const std::optional<Graph> lean, without_copies(graph, cost, Effort::max));
   const Graph& least = lean ? *lean : graph;
   HOCKET_TRY(const StepGraph steps, steps_of(least, cost));
   OverlapOptions options;

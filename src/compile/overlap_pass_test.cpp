@@ -168,6 +168,18 @@ TEST(OverlapPass, is_the_same_on_every_thread) {
   EXPECT_THAT(digests, testing::Each(alone));
 }
 
+TEST(LongOverlapPass, the_largest_effort_is_no_worse_than_the_default_and_the_same_twice) {
+  for (const std::string name : {"fsdp_llama_1l_fwd", "fsdp_llama_tiny"}) {
+    const Graph graph = shipped(name);
+    const auto plain = compile(graph, options_of("overlap"));
+    const auto one = compile(graph, options_of("overlap(effort=max)"));
+    const auto two = compile(graph, options_of("overlap(effort=max)"));
+    ASSERT_TRUE(plain && one && two) << name;
+    EXPECT_LE(one->after.step_time, plain->after.step_time) << name;
+    EXPECT_EQ(one->graph()->digest(), two->graph()->digest()) << name;
+  }
+}
+
 // The limit is exact on every capture that there is, at the memory of the original order.
 TEST(LongOverlapPass, keeps_the_limit_and_beats_the_original_on_all_captures) {
   if (shared_captures().empty()) GTEST_SKIP() << no_shared_captures;

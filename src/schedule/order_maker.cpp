@@ -10,9 +10,11 @@ namespace hocket::overlap {
 
 namespace {
 
-constexpr int most_trials = 4;       // of ready compute that might not fit into memory
-constexpr Size taper_parts = 3;      // a bucket that tapers takes no more than one part in so many of what is left
-constexpr std::size_t patience = 3;  // units that run before a collective that did not fit is tried again
+constexpr int most_trials = 4;   // of ready compute that might not fit into memory
+constexpr Size taper_parts = 3;  // a bucket that tapers takes no more than one part in so many of what is left
+constexpr std::size_t waits_looked_at = 8;  // of those that arrive first
+constexpr int most_fillers = 12;            // that are looked at for one that fits into a gap
+constexpr std::size_t patience = 3;         // units that run before a collective that did not fit is tried again
 
 }  // namespace
 
@@ -265,6 +267,43 @@ bool OrderMaker::compute_one() {
   return found;
 }
 
+// How long until a wait arrives that is more urgent than this; 0 if none of the next ones is.
+Time OrderMaker::time_to_urgent(Time than) const {
+  Time soonest = std::numeric_limits<Time>::max();
+  for (std::size_t i = 0; i < std::min(waits_looked_at, waits_.size()); ++i) {
+    if ((*recipe_->priority)[waits_[i].unit] < than) soonest = std::min(soonest, waits_[i].key);
+  }
+  return soonest == std::numeric_limits<Time>::max() ? 0 : soonest - now_;
+}
+
+// All that is ready can wait, and something urgent arrives soon. A step that takes longer than that would hold it up, and cover less than
+// it could elsewhere.
+OrderMaker::Filled OrderMaker::fill() {
+  if (!recipe_->fit || compute_.empty()) return Filled::nothing;
+  const Time gap = time_to_urgent(compute_.front().key);
+  const Time first = units_.unit(compute_.front().unit).compute;
+  if (gap <= 0 || first <= gap) return Filled::nothing;
+  Entry longer[most_fillers];
+  int looked_at = 0;
+  Filled filled = Filled::nothing;
+  while (!compute_.empty() && looked_at < most_fillers) {
+    const Entry entry = take_first(compute_);
+    if (units_.unit(entry.unit).compute <= gap && memory_.try_run(entry.unit, recipe_->limit)) {
+      compute(entry.unit);
+      filled = Filled::ran;
+      break;
+    }
+    longer[looked_at++] = entry;
+  }
+  for (int i = 0; i < looked_at; ++i) push(compute_, longer[i]);
+  if (filled == Filled::nothing && recipe_->idle > 0 &&
+      static_cast<double>(first) > recipe_->idle * static_cast<double>(gap)) {
+    now_ += gap;
+    filled = Filled::idled;
+  }
+  return filled;
+}
+
 // Nothing that is ready fits: the guide's next goes, whatever it is.
 void OrderMaker::force() {
   const UnitIndex u = memory_.next();
@@ -303,6 +342,7 @@ MadeOrder OrderMaker::make(const std::vector<UnitIndex>& guide, const Recipe& re
     if (!compute_.empty()) until += units_.unit(compute_.front().unit).compute;
     else if (!waits_.empty()) until = waits_.front().key;
     if (issue_all(until)) continue;
+    if (fill() != Filled::nothing) continue;
     if (compute_one()) continue;
     const UnitIndex next = memory_.next();
     const bool can_wait = compute_.empty() || units_.unit(next).kind == StepKind::wait;

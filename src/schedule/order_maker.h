@@ -28,6 +28,10 @@ struct Recipe {
   double window = 0;
   // Compute that takes memory runs no earlier than this share of all compute ahead, by GuideProgress; 0: whenever there is time.
   double ahead = 0;
+  // What runs while the compute lane waits for something more urgent fits into that time if anything that is ready does.
+  bool fit = false;
+  // Longer than this many times that time it does not run at all there: it may cover more elsewhere. 0: whatever there is runs.
+  double idle = 0;
 };
 
 struct MadeOrder {
@@ -76,6 +80,9 @@ class OrderMaker {
   void drop_done(std::vector<Entry>& heap) const;
   void compute(UnitIndex u);  // it fits
   bool compute_one();
+  Time time_to_urgent(Time than) const;
+  enum class Filled : std::uint8_t { nothing, ran, idled };
+  Filled fill();  // the time until something more urgent than all that is ready arrives
   void force();
   bool held_back(const Queue& queue) const;
   bool waits_for_more(const Queue& queue) const;

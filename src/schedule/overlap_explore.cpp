@@ -19,6 +19,9 @@ constexpr Time near_best = 10;
 constexpr Time worth_repeating = 1000;
 constexpr std::array<std::uint64_t, 3> number_of_walks = {1, 1, 6};  // by effort, if each goes on to its end
 constexpr std::uint64_t most_walks = 3;                              // times as many if they end early
+constexpr std::uint64_t scattered_searches = 8;  // if each goes on to its end; three times as many if they end early
+// Settings that a scattered search begins with.
+constexpr int least_anywhere = 12, most_anywhere = 40;
 // What intensify() tries: an urgency that follows from the best order, and its share, of pull_of().
 struct Follow {
   Priority priority;
@@ -80,7 +83,7 @@ MadeOrder OverlapSearch::make(const Setting& setting, const Candidate* parent) {
 
 bool OverlapSearch::Candidate::alike(const Setting& other) const {
   return setting.size == other.size && setting.hold == other.hold && setting.window == other.window &&
-         setting.ahead == other.ahead;
+         setting.ahead == other.ahead && setting.fit == other.fit;
 }
 
 Time OverlapSearch::try_setting(const Setting& setting, const Candidate* parent) {
@@ -89,10 +92,12 @@ Time OverlapSearch::try_setting(const Setting& setting, const Candidate* parent)
   apply_model(units_, candidate.made);
   const Time time = candidate.made.time;
   if (candidate.made.peak > limit_) return std::numeric_limits<Time>::max();
-  if (time < time_) {
+  if (time < plan_.time) {
     keep(units_, candidate.made, buckets_of(units_, candidate.made));
-    window_ = window_of(setting);
-    ahead_ = ahead_of(setting);
+    plan_.window = window_of(setting);
+    plan_.ahead = ahead_of(setting);
+    plan_.fit = setting.fit > 0;
+    plan_.idle = idle_of(setting);
   }
   // One for each choice of buckets and window: a search from several that are alike would find the same again.
   const auto same =
@@ -126,6 +131,35 @@ void OverlapSearch::start(std::uint64_t budget) {
       try_setting(setting, nullptr);
     }
   }
+}
+
+// Settings by chance.
+void OverlapSearch::start_anywhere(std::uint64_t budget) {
+  for (int i = 0; i < most_anywhere && (i < least_anywhere || explored() < budget); ++i)
+    try_setting(any_setting(classes_, dice_), nullptr);
+}
+
+// Short searches that have nothing in common: those of small programs end soon, and not all at the same place.
+void OverlapSearch::scatter(const Plan& from, std::uint64_t budget) {
+  Plan best = plan_;
+  const std::uint64_t each = budget / scattered_searches;
+  std::uint64_t spent = 0;
+  effort_ = Effort::standard;
+  for (std::uint64_t i = 0; i < scattered_searches * most_walks && spent < budget; ++i) {
+    plan_ = from;
+    begun_ = maker_.work();
+    refined_ = 0;
+    best_.clear();
+    start_anywhere(each / 4);
+    climb(each / 2);
+    improved_at_ = tried_;
+    intensify(each * 2 / 3);
+    wander(each * 2 / 3);
+    refine(each / 3);
+    spent += explored() + refined_;
+    if (plan_.time < best.time) best = plan_;
+  }
+  plan_ = std::move(best);
 }
 
 void OverlapSearch::climb(std::uint64_t budget) {

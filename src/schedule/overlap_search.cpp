@@ -7,6 +7,7 @@
 
 #include "hocket/schedule/timeline.h"
 #include "schedule/bucket_moves.h"
+#include "schedule/exact_order.h"
 #include "schedule/guide_memory.h"
 #include "schedule/lean_order.h"
 #include "schedule/polish.h"
@@ -22,11 +23,14 @@ struct Budget {
   std::uint64_t for_each_unit, least, most;
 };
 constexpr std::uint64_t no_end = std::numeric_limits<std::uint64_t>::max();
-constexpr std::uint64_t a_minute = 300'000'000;  // a bit less
+// With refine(), which may cost half as much again, well below a minute on a core that others do not share.
+constexpr std::uint64_t most_of_a_minute = 200'000'000;
 constexpr std::array<Budget, 3> budgets = {
-    {{14, 30'000, no_end}, {520, 2'200'000, no_end}, {14'000, 200'000'000, a_minute}}};
+    {{14, 30'000, no_end}, {520, 2'200'000, no_end}, {14'000, 130'000'000, most_of_a_minute}}};
+constexpr std::uint64_t scattered_share = 3;  // of the largest effort's budget, one part for scatter()
 constexpr double units_in_cache = 25'000;
 constexpr std::array<std::size_t, 3> patience = {20, 400, 3'000};  // orders without a better one before it gives up
+constexpr std::array<std::size_t, 3> ways_looked_at = {2'000, 40'000, 400'000};  // by exact_order()
 constexpr std::size_t most_polished = 300;  // units: in larger programs single places count for little
 constexpr std::size_t polish_work = 60'000, most_polish_tries = 3'000;
 constexpr std::array<double, 6> refine_pulls = {0, 0, 1, 0.5, 0.25, 0.1};  // shares of pulled_starts()
@@ -55,7 +59,9 @@ std::uint64_t OverlapSearch::budget() const {
   const auto units = static_cast<double>(units_.size());
   const double share = std::min(1.0, std::sqrt(std::sqrt(units_in_cache / units)));
   const auto wanted = static_cast<std::uint64_t>(static_cast<double>(budget.for_each_unit) * units * share);
-  return std::clamp(wanted, budget.least, budget.most);
+  const auto most =
+      budget.most == no_end ? no_end : static_cast<std::uint64_t>(static_cast<double>(budget.most) * share);
+  return std::clamp(wanted, std::min(budget.least, most), most);
 }
 
 bool OverlapSearch::hopeless() const { return tried_ - improved_at_ > patience[static_cast<std::size_t>(effort_)]; }
@@ -76,19 +82,19 @@ Buckets OverlapSearch::buckets_of(const UnitGraph& units, const MadeOrder& made)
 
 void OverlapSearch::keep(const UnitGraph& units, const MadeOrder& made, Buckets buckets) {
   improved_at_ = tried_;
-  time_ = made.time;
-  peak_ = made.peak;
-  order_ = units.steps_in(made.order);
-  buckets_ = std::move(buckets);
-  began_.assign(steps_.size(), 0);
-  waited_for_.clear();
+  plan_.time = made.time;
+  plan_.peak = made.peak;
+  plan_.order = units.steps_in(made.order);
+  plan_.buckets = std::move(buckets);
+  plan_.began.assign(steps_.size(), 0);
+  plan_.waited_for.clear();
   Time reached = 0;  // by the compute lane
   for (const UnitIndex u : made.order) {
-    for (const StepIndex step : units.steps_of(u)) began_[step] = made.begin[u];
+    for (const StepIndex step : units.steps_of(u)) plan_.began[step] = made.begin[u];
     const Unit& unit = units.unit(u);
     if (unit.kind == StepKind::wait && made.begin[u] > reached) {
       for (const StepIndex step : units.steps_of(unit.partner)) {
-        if (steps_.kind(step) == StepKind::collective) waited_for_.push_back(step);
+        if (steps_.kind(step) == StepKind::collective) plan_.waited_for.push_back(step);
       }
     }
     reached = std::max(reached, made.begin[u] + unit.compute);
@@ -104,45 +110,47 @@ void OverlapSearch::apply_model(const UnitGraph& units, MadeOrder& made) const {
 bool OverlapSearch::try_buckets(const Buckets& buckets, double share) {
   ++tried_;
   const UnitGraph units(steps_, grouping_, options_, buckets);
-  const auto guide = units.order_of(order_);
+  const auto guide = units.order_of(plan_.order);
   if (guide.size() != units.size()) return false;  // buckets that wait for each other
   std::vector<Time> priority(units.size(), std::numeric_limits<Time>::max());
   for (UnitIndex u = 0; u < units.size(); ++u) {
-    for (const StepIndex step : units.steps_of(u)) priority[u] = std::min(priority[u], began_[step]);
+    for (const StepIndex step : units.steps_of(u)) priority[u] = std::min(priority[u], plan_.began[step]);
   }
   if (share > 0) {
     MadeOrder parent;
     parent.order = guide;
     parent.begin = priority;
-    parent.time = time_;
+    parent.time = plan_.time;
     priority = pulled_starts(units, parent, comm_times(units, {}), share);
   }
   Recipe recipe;
   recipe.limit = limit_;
-  recipe.window = window_;
-  recipe.ahead = ahead_;
-  if (!options_.model) recipe.give_up = time_;
+  recipe.window = plan_.window;
+  recipe.ahead = plan_.ahead;
+  recipe.fit = plan_.fit;
+  recipe.idle = plan_.idle;
+  if (!options_.model) recipe.give_up = plan_.time;
   recipe.priority = &priority;
   OrderMaker maker(units);
   MadeOrder made = maker.make(guide, recipe);
   refined_ += maker.work() + cost_of_units * units.size();
   if (!made.finished) return false;
   apply_model(units, made);
-  if (made.peak > limit_ || made.time >= time_) return false;
+  if (made.peak > limit_ || made.time >= plan_.time) return false;
   keep(units, made, buckets);
   return true;
 }
 
 void OverlapSearch::refine(std::uint64_t budget) {
-  if (classes_.size() == 0 || began_.empty()) return;
-  BucketMoves moves(steps_, grouping_, order_, buckets_);
+  if (classes_.size() == 0 || plan_.began.empty()) return;
+  BucketMoves moves(steps_, grouping_, plan_.order, plan_.buckets);
   if (!moves.any()) return;
   improved_at_ = tried_;
   while (refined_ < budget && !hopeless()) {
     const double share = refine_pulls[dice_.below(refine_pulls.size())];
     const bool same = share > 0 && dice_.below(2) == 0;
-    if (try_buckets(same ? buckets_ : moves.changed(waited_for_, dice_), share))
-      moves = BucketMoves(steps_, grouping_, order_, buckets_);
+    if (try_buckets(same ? plan_.buckets : moves.changed(plan_.waited_for, dice_), share))
+      moves = BucketMoves(steps_, grouping_, plan_.order, plan_.buckets);
   }
 }
 
@@ -164,10 +172,10 @@ void OverlapSearch::polish() {
         },
         dice_);
     tried_ += tries;
-    if (made.peak <= limit_ && made.time < time_) keep(units, made, buckets);
+    if (made.peak <= limit_ && made.time < plan_.time) keep(units, made, buckets);
   };
-  const Buckets buckets = buckets_;
-  start(buckets, std::vector<StepIndex>(order_));
+  const Buckets buckets = plan_.buckets;
+  start(buckets, std::vector<StepIndex>(plan_.order));
   start(buckets, steps_.original_order());
   if (!buckets.empty()) start({}, steps_.original_order());
 }
@@ -201,9 +209,21 @@ void OverlapSearch::search(Effort effort) {
   effort_ = effort;
   begun_ = maker_.work();
   refined_ = 0;
-  explore(budget());
+  const std::uint64_t scattered = effort == Effort::max ? budget() / scattered_share : 0;
+  explore(budget() - scattered);
   if (effort != Effort::fast) refine(budget() / 2);
   polish();
+}
+
+// An order that was found quickly spares it most ways.
+bool OverlapSearch::solve() {
+  if (options_.model || units_.size() > most_exact_units) return false;
+  if (plan_.peak <= limit_) search(Effort::fast);
+  const Time known = plan_.peak <= limit_ ? plan_.time : std::numeric_limits<Time>::max();
+  const ExactOrder exact =
+      exact_order(units_, limit_, known, ways_looked_at[static_cast<std::size_t>(options_.effort)]);
+  if (exact.made) keep(units_, *exact.made, buckets_of(units_, *exact.made));
+  return exact.complete;
 }
 
 OverlapPlan OverlapSearch::run() {
@@ -216,21 +236,26 @@ OverlapPlan OverlapSearch::run() {
   limit_ = options_.memory_limit ? options_.memory_limit->count : original_peak;
   find_guides(original);
   const bool kept = original_peak <= limit_;
-  order_ = kept ? original : units_.steps_in(lean_);
-  time_ = time_of(order_);
-  peak_ = memory_curve(steps_, order_).peak.count;
-  if (peak_ <= limit_) {
+  plan_.order = kept ? original : units_.steps_in(lean_);
+  plan_.time = time_of(plan_.order);
+  plan_.peak = memory_curve(steps_, plan_.order).peak.count;
+  if (!solve() && plan_.peak <= limit_) {
     // All that the default finds, and then more: never worse than the default.
-    if (options_.effort == Effort::max) search(Effort::standard);
+    const Plan begin = plan_;
+    if (options_.effort == Effort::max) {
+      search(Effort::standard);
+      effort_ = Effort::max;
+      scatter(begin, budget() / scattered_share);
+    }
     search(options_.effort);
   }
   OverlapPlan plan;
-  plan.within_limit = peak_ <= limit_;
-  plan.improved = order_ != original || !buckets_.empty();
-  plan.order = std::move(order_);
-  plan.buckets = std::move(buckets_);
-  plan.step_time = Nanoseconds::from_picoseconds(time_);
-  plan.peak = Bytes(peak_);
+  plan.within_limit = plan_.peak <= limit_;
+  plan.improved = plan_.order != original || !plan_.buckets.empty();
+  plan.order = std::move(plan_.order);
+  plan.buckets = std::move(plan_.buckets);
+  plan.step_time = Nanoseconds::from_picoseconds(plan_.time);
+  plan.peak = Bytes(plan_.peak);
   plan.orders_tried = tried_;
   return plan;
 }

@@ -22,17 +22,32 @@ class OverlapSearch {
     bool alike(const Setting& other) const;  // the same buckets and window
   };
 
+  // The best order so far, and what it takes to make others close to it.
+  struct Plan {
+    Time time = 0;
+    Size peak = 0;
+    std::vector<StepIndex> order;
+    Buckets buckets;
+    double window = 0, ahead = 0, idle = 0;  // of the setting that it comes from
+    bool fit = false;
+    std::vector<Time> began;            // by step
+    std::vector<StepIndex> waited_for;  // collectives for which the compute lane stands still
+  };
+
   void find_guides(const std::vector<StepIndex>& original);
   Size peak_of(const std::vector<UnitIndex>& order);
   std::uint64_t budget() const;
   bool hopeless() const;  // nothing better for long
   void search(Effort effort);
+  bool solve();  // looks at all orders, where they are few; is the plan the best there is?
   std::uint64_t explored() const { return maker_.work() - begun_; }  // work of explore()
   MadeOrder make(const Setting& setting, const Candidate* parent);
   std::vector<Time> priorities_of(const Setting& setting, const Recipe& recipe, const Candidate* parent) const;
   Time try_setting(const Setting& setting, const Candidate* parent);  // its time; the largest if memory does not do
   void keep(const UnitGraph& units, const MadeOrder& made, Buckets buckets);  // as the plan
   Buckets buckets_of(const UnitGraph& units, const MadeOrder& made) const;
+  void start_anywhere(std::uint64_t budget);
+  void scatter(const Plan& from, std::uint64_t budget);
   void explore(std::uint64_t budget);  // by these four, one after the other
   void start(std::uint64_t budget);
   void climb(std::uint64_t budget);
@@ -61,14 +76,7 @@ class OverlapSearch {
   Effort effort_ = Effort::standard;
   std::uint64_t begun_ = 0;    // where it began in the maker's work
   std::uint64_t refined_ = 0;  // work of refine()
-  // The plan so far.
-  Time time_ = 0;
-  Size peak_ = 0;
-  std::vector<StepIndex> order_;
-  Buckets buckets_;
-  double window_ = 0, ahead_ = 0;      // of the setting that it comes from
-  std::vector<Time> began_;            // by step
-  std::vector<StepIndex> waited_for_;  // collectives for which the compute lane stands still
+  Plan plan_;                  // so far
 };
 
 }  // namespace hocket::overlap

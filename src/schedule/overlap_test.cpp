@@ -183,6 +183,7 @@ void expect_near_optimum(int programs, bool merging) {
   fmt::print("{} programs{}: {:.3f} % above the optimum on average, worst {:.1f} %\n", gap.programs,
              merging ? " with merging" : "", mean * 100, gap.worst * 100);
   EXPECT_LE(mean, 0.02);
+  EXPECT_LT(gap.worst, 1e-9) << "programs of this size are solved";
 }
 
 TEST(Overlap, is_near_the_optimum_of_small_programs) { expect_near_optimum(60, false); }

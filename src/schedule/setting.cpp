@@ -25,6 +25,11 @@ double ahead_of(const Setting& setting) {
   return parts[static_cast<std::size_t>(setting.ahead)];
 }
 
+double idle_of(const Setting& setting) {
+  constexpr std::array<double, fits> times = {0, 0, 4, 1.5};
+  return times[static_cast<std::size_t>(setting.fit)];
+}
+
 double share_of(const Setting& setting) {
   constexpr std::array<double, shares> parts = {0.0025, 0.005, 0.01, 0.02, 0.04, 0.08, 0.16};
   return parts[static_cast<std::size_t>(setting.share)];
@@ -70,6 +75,8 @@ Recipe recipe_of(const Setting& setting, const ClassSizes& classes, Size limit) 
   recipe.limit = limit;
   recipe.window = window_of(setting);
   recipe.ahead = ahead_of(setting);
+  recipe.fit = setting.fit > 0;
+  recipe.idle = idle_of(setting);
   if (std::all_of(setting.size.begin(), setting.size.end(), [](std::int8_t size) { return size == 0; })) return recipe;
   for (std::size_t c = 0; c < classes.size(); ++c) {
     const double mean = classes.mean(c);
@@ -102,7 +109,7 @@ void change_class(Setting& setting, std::size_t c, Dice& dice) {
 Setting changed(Setting setting, const ClassSizes& classes, Dice& dice) {
   const std::uint64_t changes = 1 + dice.below(3);
   for (std::uint64_t i = 0; i < changes; ++i) {
-    const std::uint64_t what = dice.below(classes.size() > 0 ? 9 : 5);
+    const std::uint64_t what = dice.below(classes.size() > 0 ? 10 : 6);
     if (what == 0) {
       setting.priority = static_cast<Priority>(dice.below(priorities));
       setting.share = static_cast<int>(dice.below(shares));
@@ -114,6 +121,8 @@ Setting changed(Setting setting, const ClassSizes& classes, Dice& dice) {
       setting.comm_by_tail = !setting.comm_by_tail;
     } else if (what == 4) {
       setting.ahead = static_cast<int>(dice.below(aheads));
+    } else if (what == 5) {
+      setting.fit = static_cast<int>(dice.below(fits));
     } else {
       change_class(setting, dice.below(classes.size()), dice);
     }
@@ -150,6 +159,26 @@ void add_once(std::vector<Setting>& list, Setting setting) {
 
 }  // namespace
 
+Setting any_setting(const ClassSizes& classes, Dice& dice) {
+  constexpr std::array<Priority, 5> plain = {Priority::position, Priority::lean_position, Priority::latest,
+                                             Priority::lean_latest, Priority::tail};
+  const auto seldom = [&](int choices) { return dice.below(2) == 0 ? 0 : static_cast<int>(dice.below(choices)); };
+  Setting setting;
+  setting.priority = plain[dice.below(plain.size())];
+  setting.guide = dice.below(2) == 0 ? Guide::lean : Guide::original;
+  setting.window = seldom(windows);
+  setting.ahead = seldom(aheads);
+  setting.fit = static_cast<int>(dice.below(fits));
+  setting.comm_by_tail = dice.below(4) == 0;
+  for (std::size_t c = 0; c < classes.size(); ++c) {
+    setting.size.push_back(classes.serial[c] ? std::int8_t{0} : static_cast<std::int8_t>(2 + dice.below(13)));
+    setting.hold.push_back(static_cast<std::int8_t>(dice.below(holds)));
+    setting.ramp.push_back(static_cast<std::int8_t>(seldom(ramps)));
+  }
+  normalise(setting);
+  return setting;
+}
+
 std::vector<Setting> plain_starts(const ClassSizes& classes) {
   std::vector<Setting> list;
   for (const Priority priority : {Priority::position, Priority::tail, Priority::lean_latest}) {
@@ -170,6 +199,7 @@ std::vector<Setting> variants_of(Priority priority, const ClassSizes& classes) {
 
 std::vector<std::function<void(Setting&)>> single_changes(const ClassSizes& classes) {
   std::vector<std::function<void(Setting&)>> list;
+  for (const int fit : {1, 2, 3}) list.emplace_back([fit](Setting& setting) { setting.fit = fit; });
   for (const int ahead : {3, 1}) list.emplace_back([ahead](Setting& setting) { setting.ahead = ahead; });
   for (const int window : {0, 2, 4}) list.emplace_back([window](Setting& setting) { setting.window = window; });
   for (std::size_t c = 0; c < classes.size(); ++c) {

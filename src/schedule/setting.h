@@ -43,6 +43,8 @@ struct Setting {
   int share = 0;   // of Priority::target and pulled: by how much the step, or standing still, is to be shorter
   int window = 0;  // how early collectives that take memory may start
   int ahead = 0;   // how early compute that takes memory may run
+  int fit =
+      0;  // what runs while something urgent is awaited: 0 anything, 1 what fits, more: rather nothing than what does not
   bool comm_by_tail = false;  // collectives by latest start, whatever compute goes by
   // By class.
   std::vector<std::int8_t> size;  // of a bucket, in half powers of two of the mean member; 0: nothing is merged
@@ -58,8 +60,10 @@ inline constexpr int ramps = 4;
 inline constexpr int windows = 6;
 inline constexpr int shares = 7;
 inline constexpr int aheads = 4;
+inline constexpr int fits = 4;
 double window_of(const Setting& setting);
 double ahead_of(const Setting& setting);  // a share of all compute; 0: no end
+double idle_of(const Setting& setting);   // Recipe::idle
 double share_of(const Setting& setting);  // of the step
 double pull_of(const Setting& setting);   // of the time that the compute lane stands still
 
@@ -78,6 +82,8 @@ Recipe recipe_of(const Setting& setting, const ClassSizes& classes, Size limit);
 void normalise(Setting& setting);
 // A neighbour of a setting.
 Setting changed(Setting setting, const ClassSizes& classes, Dice& dice);
+// Any setting that needs no order before it.
+Setting any_setting(const ClassSizes& classes, Dice& dice);
 // Where a search starts: each urgency with one choice of buckets, and without.
 std::vector<Setting> plain_starts(const ClassSizes& classes);
 // Other buckets and windows with the same urgency.

@@ -1,0 +1,139 @@
+// The exact search against all orders of a small program, one by one.
+#include "schedule/exact_order.h"
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <limits>
+#include <optional>
+
+#include "hocket/cost/cost_model.h"
+#include "hocket/ir/text.h"
+#include "schedule/polish.h"
+#include "support/random.h"
+
+namespace hocket::overlap {
+namespace {
+
+constexpr Time no_time = std::numeric_limits<Time>::max();
+constexpr std::size_t many = 100'000;
+
+// Two sums and some compute, of random times; what is large and when it is freed depends on the order.
+std::string program_text(std::uint64_t seed) {
+  Random random(seed);
+  const auto ms = [&] { return fmt::format("{{est=0.0{:02}ms}}", random.between(1, 40)); };
+  return fmt::format(R"(graph @g(%x: f32[64,64], %y: f32[64,8]) {{
+  group @dp = ranks[0,1]
+  %a = aten.mm(%x, %x) {}
+  %b = aten.mm(%x, %y) {}
+  %a_sum = _c10d_functional.all_reduce(%a, "sum", @dp) {}
+  %c = aten.mm(%a, %b) {}
+  %b_sum = _c10d_functional.all_reduce(%b, "sum", @dp) {}
+  %a_done = _c10d_functional.wait_tensor(%a_sum)
+  %d = aten.mm(%a_done, %y) {}
+  %b_done = _c10d_functional.wait_tensor(%b_sum)
+  %e = aten.mm(%a_done, %b_done) {}
+  return %c, %d, %e
+}})",
+                     ms(), ms(), ms(), ms(), ms(), ms(), ms());
+}
+
+struct Program {
+  Program(std::uint64_t seed, bool merging) : graph(*parse_graph(program_text(seed), "test")) {
+    steps = StepGraph::of(graph, CostModel(CostOptions()).times(graph), {.keep_collective_order = false}).value();
+    if (merging) {
+      options.classes.push_back({[](Bytes moved) { return Nanoseconds::from_picoseconds(10'000 + moved.count); }});
+      for (const StepIndex sum : steps->collectives()) options.candidates.push_back({sum, 0, Bytes(4096)});
+    }
+    units.emplace(*steps, UnitGraph::grouping(*steps, options), options, Buckets{});
+    original = units->order_of(steps->original_order());
+  }
+
+  Size peak_of(const std::vector<UnitIndex>& order) const {
+    GuideMemory memory(*units);
+    memory.reset(order);
+    return memory.guide_peak();
+  }
+
+  Graph graph;
+  OverlapOptions options;
+  std::optional<StepGraph> steps;
+  std::optional<UnitGraph> units;
+  std::vector<UnitIndex> original;
+};
+
+// The fastest of all orders that keep the limit, nothing merged.
+Time fastest(const Program& program, Size limit, std::vector<UnitIndex>& order) {
+  const UnitGraph& units = *program.units;
+  if (order.size() == units.size()) {
+    MadeOrder made;
+    made.order = order;
+    return program.peak_of(order) <= limit ? two_lane_time(units, made) : no_time;
+  }
+  const auto ran = [&](UnitIndex u) { return std::find(order.begin(), order.end(), u) != order.end(); };
+  Time best = no_time;
+  for (UnitIndex u = 0; u < units.size(); ++u) {
+    const auto before = units.before(u);
+    if (ran(u) || !std::all_of(before.begin(), before.end(), ran)) continue;
+    order.push_back(u);
+    best = std::min(best, fastest(program, limit, order));
+    order.pop_back();
+  }
+  return best;
+}
+
+TEST(ExactOrder, is_the_fastest_of_all_orders_within_the_limit) {
+  for (std::uint64_t seed = 1; seed <= 25; ++seed) {
+    const Program program(seed, false);
+    const Size original = program.peak_of(program.original);
+    for (const Size limit : {original, original + 16'384}) {
+      std::vector<UnitIndex> none;
+      const Time best = fastest(program, limit, none);
+      const ExactOrder exact = exact_order(*program.units, limit, no_time, many);
+      ASSERT_TRUE(exact.complete && exact.made) << "seed " << seed;
+      MadeOrder made = *exact.made;
+      EXPECT_EQ(made.time, best) << "seed " << seed;
+      EXPECT_EQ(two_lane_time(*program.units, made), best) << "seed " << seed;
+      EXPECT_EQ(made.peak, program.peak_of(made.order)) << "seed " << seed;
+      EXPECT_LE(made.peak, limit) << "seed " << seed;
+    }
+  }
+}
+
+TEST(ExactOrder, finds_nothing_where_nothing_is_faster_or_fits) {
+  const Program program(1, false);
+  const Size limit = program.peak_of(program.original);
+  const ExactOrder exact = exact_order(*program.units, limit, no_time, many);
+  ASSERT_TRUE(exact.made);
+  const ExactOrder faster = exact_order(*program.units, limit, exact.made->time, many);
+  EXPECT_TRUE(faster.complete);
+  EXPECT_FALSE(faster.made);
+  const ExactOrder smaller = exact_order(*program.units, 1, no_time, many);
+  EXPECT_TRUE(smaller.complete);
+  EXPECT_FALSE(smaller.made);
+}
+
+TEST(ExactOrder, gives_up_where_it_would_take_too_long) {
+  const Program program(1, false);
+  EXPECT_FALSE(exact_order(*program.units, program.peak_of(program.original), no_time, 3).complete);
+}
+
+TEST(ExactOrder, merges_where_that_pays) {
+  int merged = 0;
+  for (std::uint64_t seed = 1; seed <= 25; ++seed) {
+    const Program alone(seed, false);
+    const Program program(seed, true);
+    const Size limit = 2 * program.peak_of(program.original);
+    const ExactOrder apart = exact_order(*alone.units, limit, no_time, many);
+    const ExactOrder exact = exact_order(*program.units, limit, no_time, many);
+    ASSERT_TRUE(apart.made && exact.made) << "seed " << seed;
+    EXPECT_LE(exact.made->time, apart.made->time) << "seed " << seed;
+    if (exact.made->buckets.empty()) continue;
+    ++merged;
+    EXPECT_EQ(exact.made->end[exact.made->buckets[0][0]], exact.made->end[exact.made->buckets[0][1]]);
+  }
+  EXPECT_GT(merged, 0);
+}
+
+}  // namespace
+}  // namespace hocket::overlap
