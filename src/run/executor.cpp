@@ -203,7 +203,10 @@ Result<std::unique_ptr<Executor>> Executor::create(Program program, KernelProvid
 Status Executor::run(std::span<const InputMemory> inputs) {
   HOCKET_CHECK(state_->bind(inputs));
   Status status = state_->execute();
-  if (!status) static_cast<void>(state_->finish_all());  // nothing may write into memory that the caller takes back
+  if (status) return status;
+  // Who is gone or stuck will not come to this program again, and this rank not to the rest of its steps.
+  if (status.error().kind == ErrorKind::peer) state_->groups->abandon(status.error());
+  static_cast<void>(state_->finish_all());  // nothing may write into memory that the caller takes back
   return status;
 }
 
