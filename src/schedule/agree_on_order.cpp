@@ -184,7 +184,9 @@ Result<RankOrder> unpacked(const Numbers& numbers, std::size_t rank) {
     if (group >= order.groups.size()) return not_an_order(rank);
     event.group = order.groups[group].name;
     event.sequence = static_cast<std::size_t>(reader.next());
-    event.kind = static_cast<CollectiveKind>(reader.next());
+    const std::int64_t kind = reader.next();
+    if (kind < 0 || kind > static_cast<std::int64_t>(CollectiveKind::p2p)) return not_an_order(rank);
+    event.kind = static_cast<CollectiveKind>(kind);
     event.bytes_in = Bytes(reader.next());
     event.name.resize(reader.count());
     for (char& letter : event.name) letter = static_cast<char>(reader.next());
