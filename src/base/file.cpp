@@ -8,6 +8,8 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "base/file_size_limit.h"
+
 namespace hocket {
 
 namespace {
@@ -57,6 +59,7 @@ Result<std::string> read_all(int fd, const std::string& path) {
 }
 
 Status write_all(int fd, const std::string& path, std::string_view content) {
+  const FileSizeLimit no_signal;
   while (!content.empty()) {
     const ssize_t put = ::write(fd, content.data(), content.size());
     if (put < 0 && errno == EINTR) continue;

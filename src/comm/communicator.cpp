@@ -137,6 +137,8 @@ Work Communicator::batch(std::span<const Message> messages, Dtype dtype, const C
   return work;
 }
 
+void Communicator::abandon(const Error& reason) const { lane_->transport().fail_all(reason); }
+
 Result<std::string> Communicator::flight_report() const { return lane_->flight_report(); }
 
 Result<SymmetricBuffer> Communicator::allocate(Bytes bytes, const CallOptions& options, CallSite site) const {

@@ -1,5 +1,6 @@
 #include "comm/host_link.h"
 
+#include <fcntl.h>
 #include <poll.h>
 
 #include <algorithm>
@@ -20,7 +21,7 @@ std::vector<int> numbers_of(const std::vector<FileDescriptor>& descriptors) {
 Result<Packet> own_packet(const std::string& bytes, const std::vector<int>& descriptors) {
   Packet packet{bytes, {}};
   for (const int number : descriptors) {
-    packet.descriptors.emplace_back(dup(number));
+    packet.descriptors.emplace_back(fcntl(number, F_DUPFD_CLOEXEC, 0));  // programs that this rank starts get none
     if (!packet.descriptors.back().valid()) return fail(ErrorKind::system, "can't duplicate a file descriptor");
   }
   return packet;

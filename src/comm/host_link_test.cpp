@@ -19,13 +19,17 @@ Deadline in(std::chrono::milliseconds time) { return std::chrono::steady_clock::
 
 MeetingPlace a_place() { return MeetingPlace::random().value(); }
 
+constexpr auto longest_delay = 1s;  // that strangers may cause
+
 // What rank 0 makes of a meeting of two, and what a well-behaved rank 1 does, while `stranger` bothers them.
 void expect_meeting_in_spite_of(const std::function<void(const MeetingPlace&)>& stranger) {
   const MeetingPlace place = a_place();
   const auto ranks = run_ranks(3, [&](int rank) -> std::string {
     if (rank == 2) return stranger(place), "done";
     if (rank == 1) std::this_thread::sleep_for(50ms);  // the stranger is first
+    const Deadline start = in(0s);
     const auto link = HostLink::meet(place, rank, 2, in(5s));
+    if (in(0s) - start > longest_delay) return "late";
     return link ? "met" : link.error().message;
   });
   EXPECT_EQ(ranks[0].said, "met");
@@ -159,6 +163,38 @@ TEST(HostLink, clients_with_a_wrong_token_or_nonsense_are_turned_away) {
     }
     static_cast<void>(send_packet(connect_when_there(place), "GET / HTTP/1.1", {}, in(1s)));
     static_cast<void>(send_packet(connect_when_there(place), std::string(largest_packet, 'x'), {0, 1, 2}, in(1s)));
+  });
+}
+
+// Each as fast as it can for as long as the others meet: connections that stay silent, that go at once, and that say something wrong.
+TEST(HostLink, strangers_that_never_stop_delay_the_start_by_less_than_a_second) {
+  expect_meeting_in_spite_of([](const MeetingPlace& place) {
+    std::vector<std::thread> strangers;
+    const Deadline end = in(300ms);
+    for (int kind = 0; kind < 3; ++kind) {
+      strangers.emplace_back([&, kind] {
+        std::vector<FileDescriptor> kept;
+        while (in(0s) < end) {
+          Result<FileDescriptor> socket = try_connect(place.name);
+          if (!socket || !socket->valid()) continue;
+          if (kind == 2) static_cast<void>(send_packet(*socket, Hello{{}, 1, 2}.to_bytes(), {}, in(0s)));
+          if (kind == 0) kept.push_back(std::move(*socket));
+          if (kept.size() > 200) kept.clear();
+        }
+      });
+    }
+    for (std::thread& one : strangers) one.join();
+  });
+}
+
+TEST(HostLink, another_user_is_turned_away_though_it_has_the_secret) {
+  if (geteuid() != 0) GTEST_SKIP() << "only root can become another user";
+  expect_meeting_in_spite_of([](const MeetingPlace& place) {
+    constexpr uid_t nobody = 65534;
+    if (setgid(nobody) != 0 || setuid(nobody) != 0) std::abort();
+    const FileDescriptor socket = connect_when_there(place);
+    static_cast<void>(send_packet(socket, Hello{place.token, 1, 2}.to_bytes(), {}, in(1s)));
+    if (receive_packet(socket, in(1s))) std::abort();  // the others would see that rank 2 is not done
   });
 }
 

@@ -51,6 +51,11 @@ void HostsTransport::spread(const Error& error) {
   if (is_news && watch_) watch_->tell(*alarm_, error);
 }
 
+// The call that runs, if one does, hears of it and lets go of the channel.
+void HostsTransport::fail_all(const Error& error) {
+  if (alarm_->raise(error) && watch_) watch_->tell(*alarm_, error);
+}
+
 Status HostsTransport::run_now(const GroupCall& call) {
   if (call.algorithm != CollectiveAlgorithm::automatic) {
     return fail(ErrorKind::usage, "{} asks for an algorithm that works inside one host, but its group is on {} hosts",

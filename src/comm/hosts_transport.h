@@ -28,7 +28,7 @@ class HostsTransport final : public Transport {
   // The same offset on all hosts.
   Result<SymmetricPlace> allocate(const GroupCall& call) override;
   void release(std::int64_t offset) override { local_->release(offset); }
-  void fail_all(const Error& error) override { alarm_->raise(error); }
+  void fail_all(const Error& error) override;
   const Rounds* local_rounds() const override { return local_->local_rounds(); }
 
  private:

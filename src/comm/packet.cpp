@@ -152,7 +152,11 @@ Result<Packet> receive_packet(const FileDescriptor& socket, Deadline deadline) {
     if (count >= 0) {
       packet.descriptors = take_descriptors(message);
       if (count == 0) return fail(ErrorKind::peer, "it closed the connection");
-      if ((message.msg_flags & (MSG_TRUNC | MSG_CTRUNC)) != 0) return fail(ErrorKind::peer, "it sent too much at once");
+      if ((message.msg_flags & MSG_TRUNC) != 0) return fail(ErrorKind::peer, "it sent too much at once");
+      if ((message.msg_flags & MSG_CTRUNC) != 0) {
+        return fail(ErrorKind::peer,
+                    "it sent more descriptors than can be taken here: there is a limit of open files, see ulimit -n");
+      }
       packet.bytes.resize(static_cast<std::size_t>(count));
       return packet;
     }

@@ -7,6 +7,7 @@
 #include <cerrno>
 #include <cstring>
 
+#include "base/file_size_limit.h"
 #include "hocket/base/units.h"
 
 namespace hocket {
@@ -31,7 +32,11 @@ Result<FileDescriptor> make_segment(std::int64_t bytes) {
   FileDescriptor segment(memfd_create("hocket", MFD_CLOEXEC | MFD_ALLOW_SEALING));
   if (!segment.valid()) return refused("make shared memory of", bytes);
   if (fchmod(segment.number(), only_owner) != 0) return refused("protect shared memory of", bytes);
-  if (ftruncate(segment.number(), bytes) != 0) return refused("size shared memory to", bytes);
+  const FileSizeLimit no_signal;
+  if (ftruncate(segment.number(), bytes) != 0) {
+    return refused(
+        errno == EFBIG ? "size shared memory (the limit of ulimit -f is smaller) to" : "size shared memory to", bytes);
+  }
   if (fcntl(segment.number(), F_ADD_SEALS, seals) != 0) return refused("seal shared memory of", bytes);
   return segment;
 }

@@ -9,6 +9,7 @@
 #include "compile/forms.h"
 #include "hocket/ir/file.h"
 #include "hocket/ir/text.h"
+#include "hocket/schedule/collective_order.h"
 
 namespace hocket {
 
@@ -98,6 +99,12 @@ Result<CostOptions> agreed(const Subject& subject, const CompileOptions& options
   return result;
 }
 
+// Programs can be the same step by step and still get stuck: their groups have other ranks on every rank.
+Status agree_on_decisions(const Subject& subject, AllGather& all) {
+  HOCKET_CHECK(agree_on(decisions_of(subject), "the compiled program", all));
+  return std::visit([&](const auto& form) { return agree_on_order(communication_of(form, Rank{}), all); }, subject);
+}
+
 // What the estimates of the given program rest on. Said here, once: passes ask for the times again and again.
 std::vector<std::string> assumptions_of(const Subject& subject, const CostModel& cost) {
   return std::visit(
@@ -184,8 +191,7 @@ Result<Compiled> compile(Subject subject, const CompileOptions& options, const P
     compiled.runs.push_back(std::move(run));
     if (options.after_pass) options.after_pass(compiled.runs.back(), compiled.subject);
   }
-  if (options.all_ranks != nullptr)
-    HOCKET_CHECK(agree_on(decisions_of(compiled.subject), "the compiled program", *options.all_ranks));
+  if (options.all_ranks != nullptr) HOCKET_CHECK(agree_on_decisions(compiled.subject, *options.all_ranks));
   HOCKET_TRY(compiled.after, measure(compiled.subject, cost));
   compiled.total_ms = Milliseconds(Clock::now() - start).count();
   return compiled;

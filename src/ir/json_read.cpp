@@ -11,6 +11,7 @@
 #include "hocket/ir/builder.h"
 #include "hocket/ir/json.h"
 #include "ir/json_members.h"
+#include "ir/simdjson_memory.h"
 
 namespace hocket {
 
@@ -611,6 +612,7 @@ Status Reader::read_member(std::string_view key, element value) {
 
 // simdjson is fast but does not say where a text goes wrong; a second reader that does is asked then.
 Error syntax_error(std::string_view text, simdjson::error_code code) {
+  check_memory(code);
   try {
     struct Ignore final : nlohmann::json_sax<nlohmann::json> {
       bool null() override { return true; }
@@ -648,8 +650,10 @@ template <class Visit>
 auto with_json(std::string_view json, Visit&& visit) {
   simdjson::dom::parser parser;
   element root;
-  const simdjson::padded_string padded(json);
-  if (parser.parse(padded).get(root) != simdjson::SUCCESS) return decltype(visit(root))();
+  const simdjson::padded_string padded = padded_copy(json);
+  const auto code = parser.parse(padded).get(root);
+  check_memory(code);
+  if (code != simdjson::SUCCESS) return decltype(visit(root))();
   return visit(root);
 }
 
@@ -682,7 +686,7 @@ Result<Graph> read_graph_json(std::string_view text, const std::string& file, co
   };
   simdjson::dom::parser parser;
   element root;
-  const simdjson::padded_string padded(text);
+  const simdjson::padded_string padded = padded_copy(text);
   if (const auto code = parser.parse(padded).get(root); code != simdjson::SUCCESS)
     return in_file(syntax_error(text, code));
   auto graph = Reader(table).read(root);

@@ -6,6 +6,7 @@
 
 #include "hocket/ir/builder.h"
 #include "ir/json_members.h"
+#include "ir/simdjson_memory.h"
 #include "ir/text_args.h"
 
 namespace hocket {
@@ -266,10 +267,11 @@ Result<std::string> TextParser::json() {
   } while (depth > 0);
   constexpr std::size_t most_nested = 512;  // a file in JSON wraps it in some more levels, and readers allow 1024
   simdjson::dom::parser parser;
-  const simdjson::padded_string raw(lexer_.text().substr(begin, last_end_ - begin));
+  const simdjson::padded_string raw = padded_copy(lexer_.text().substr(begin, last_end_ - begin));
   simdjson::dom::element value;
   auto code = parser.allocate(raw.size(), most_nested);
   if (code == simdjson::SUCCESS) code = parser.parse(raw).get(value);
+  check_memory(code);
   if (code != simdjson::SUCCESS)
     return wrong_at(begin, fmt::format("not valid JSON: {}", simdjson::error_message(code)));
   return simdjson::minify(value);

@@ -8,14 +8,20 @@ namespace hocket {
 
 namespace {
 
-// Programs in the words that all ranks share: groups and buffers are numbered as they appear.
+// Programs in the words that all ranks share: groups and buffers are numbered as they appear. What the caller brings has its place
+// among the inputs instead, or two ranks that sum two gradients in different orders would seem to do the same.
 class Agreement {
  public:
   explicit Agreement(const Program& program)
       : program_(program),
         groups_(program.groups().size(), unseen),
         buffers_(program.buffers().size(), unseen),
-        symbols_(program.symbols()) {}
+        symbols_(program.symbols()) {
+    for (std::size_t i = 0; i < buffers_.size(); ++i) {
+      const Home home = program.buffer(BufferId(i)).home;
+      if (home == Home::input || home == Home::constant) number(buffers_, i, next_buffer_);
+    }
+  }
 
   // What must be the same of a step, as one line.
   std::string step(StepId id) {

@@ -62,6 +62,27 @@ TEST(Agreement, wants_the_same_symmetric_memory) {
   EXPECT_THAT(difference->message, HasSubstr("(32 bytes in group 0 of 2 ranks)"));
 }
 
+// Both sums are of the same kind and size, and nothing is returned: only the place among the inputs tells them apart.
+TEST(Agreement, wants_the_inputs_of_equal_collectives_in_the_same_order) {
+  const auto sums = [](char first, char second) {
+    return parsed(fmt::format(R"(
+    program @p {{
+      group @g = ranks[0,1]
+      buffer %x = input bytes 16
+      buffer %y = input bytes 16
+      step "a" = _c10d_functional.all_reduce_(%{0} f32[4], "sum", @g) writes (%{0} f32[4])
+      step "b" = _c10d_functional.all_reduce_(%{1} f32[4], "sum", @g) writes (%{1} f32[4])
+      step "c" = _c10d_functional.wait_tensor(%{0} f32[4]) writes () {{waits_for="a"}}
+      step "d" = _c10d_functional.wait_tensor(%{1} f32[4]) writes () {{waits_for="b"}}
+      return ()
+    }})",
+                              first, second));
+  };
+  EXPECT_FALSE(first_difference(sums('x', 'y'), sums('x', 'y')));
+  EXPECT_NE(agreement_digest(sums('x', 'y')), agreement_digest(sums('y', 'x')));
+  EXPECT_TRUE(first_difference(sums('x', 'y'), sums('y', 'x')));
+}
+
 TEST(Agreement, notices_a_program_that_ends_early) {
   const std::string text = on_rank(0);
   std::string shorter = text;

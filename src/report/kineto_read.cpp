@@ -7,6 +7,7 @@
 #include "hocket/base/median.h"
 #include "hocket/ir/file.h"
 #include "hocket/report/kineto.h"
+#include "ir/simdjson_memory.h"
 
 namespace hocket {
 
@@ -240,8 +241,10 @@ Result<KinetoTrace> read_kineto_json(std::string_view text, const std::string& f
   sj::dom::parser parser;
   sj::dom::object whole;
   sj::dom::array events;
-  const sj::padded_string padded(text);
-  if (const auto error = parser.parse(padded).get(whole); error != sj::SUCCESS)
+  const sj::padded_string padded = padded_copy(text);
+  const auto error = parser.parse(padded).get(whole);
+  check_memory(error);
+  if (error != sj::SUCCESS)
     return fail(Error{ErrorKind::input, fmt::format("no JSON object: {}", sj::error_message(error)), file});
   if (whole["traceEvents"].get(events) != sj::SUCCESS)
     return fail(Error{ErrorKind::input,

@@ -234,6 +234,8 @@ Status Executor::State::finish_all() {
 
 Status Executor::State::settled(Status status) {
   if (status) return status;
+  // Who is gone or stuck will not come to this program again, and this rank not to the rest of its steps.
+  if (status.error().kind == ErrorKind::peer) groups->abandon(status.error());
   give_up_tail();
   static_cast<void>(finish_all());
   return status;

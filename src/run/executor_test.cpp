@@ -4,13 +4,13 @@
 #include <gtest/gtest.h>
 
 #include <cstring>
-#include <map>
 #include <numeric>
 
 #include "hocket/ir/text.h"
 #include "hocket/lower/lower.h"
 #include "hocket/plan/plan.h"
 #include "hocket/run/all_ranks.h"
+#include "support/plain_kernels.h"
 #include "support/world_threads.h"
 
 namespace hocket {
@@ -22,59 +22,6 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 
 using Floats = std::vector<float>;
-
-// Kernels for contiguous f32: neg(x), clone(x), add(x, y), and relu(x), which fails when it is told to.
-class PlainKernels final : public KernelProvider {
- public:
-  void begin(const Program& program) override { program_ = &program; }
-  void bind(BufferId buffer, std::byte* memory) override { memory_[buffer.index()] = memory; }
-  Result<std::unique_ptr<StepKernel>> kernel(StepId step) override {
-    const std::string_view op = program_->op_name(step);
-    if (op != "aten.neg.default" && op != "aten.add.Tensor" && op != "aten.relu.default" &&
-        op != "aten.clone.default") {
-      return fail(ErrorKind::usage, "no kernel for {}", op);
-    }
-    return std::make_unique<Kernel>(*this, step);
-  }
-  bool relu_fails = false;
-
- private:
-  class Kernel final : public StepKernel {
-   public:
-    Kernel(PlainKernels& all, StepId step) : all_(all), step_(step) {}
-    Status run() override {
-      const Program& program = *all_.program_;
-      const std::string_view op = program.op_name(step_);
-      if (op == "aten.relu.default" && all_.relu_fails) return fail(ErrorKind::input, "the kernel broke");
-      const auto reads = program.reads(step_);
-      float* const to = all_.at(program.writes(step_)[0]);
-      for (std::int64_t i = 0; i < all_.count(reads[0]); ++i) {
-        const float x = all_.at(reads[0])[i];
-        if (op == "aten.neg.default") to[i] = -x;
-        else if (op == "aten.relu.default") to[i] = std::max(x, 0.0F);
-        else to[i] = op == "aten.add.Tensor" ? x + all_.at(reads[1])[i] : x;
-      }
-      return {};
-    }
-
-   private:
-    PlainKernels& all_;
-    StepId step_;
-  };
-
-  std::int64_t count(OperandId operand) const {
-    std::int64_t elements = 1;
-    for (const Dim dim : program_->type(operand).shape) elements *= dim.value();
-    return elements;
-  }
-  float* at(OperandId operand) const {
-    const Operand& one = program_->operand(operand);
-    return reinterpret_cast<float*>(memory_.at(one.buffer.index())) + program_->type(operand).offset.value();
-  }
-
-  const Program* program_ = nullptr;
-  std::map<std::size_t, std::byte*> memory_;
-};
 
 Program planned(const std::string& text) {
   const auto graph = parse_graph(text, "test");
@@ -220,6 +167,32 @@ TEST(Executor, names_a_rank_that_left_and_the_step_that_needed_it) {
     const Status status = rank.run(x);
     ASSERT_FALSE(status);
     EXPECT_THAT(status.error().to_string(), AllOf(HasSubstr("rank 1"), HasSubstr("step \"w\"")));
+  });
+}
+
+// Rank 0 waits for rank 1 in a group whose ranks are both well, but rank 1 has failed before it came there.
+TEST(Executor, tells_ranks_of_all_groups_of_the_program_why_it_failed) {
+  const auto step_of = [](int rank) {
+    const std::string first =
+        "  %a = _c10d_functional.all_reduce(%x, \"max\", @late)\n"
+        "  %b = _c10d_functional.wait_tensor(%a)\n";
+    const std::string second =
+        "  %c = _c10d_functional.all_reduce(%x, \"max\", @pair)\n"
+        "  %d = _c10d_functional.wait_tensor(%c)\n";
+    return planned("graph @g(%x: f32[4]) {\n  group @pair = ranks[0,1]\n  group @late = ranks[1,2]\n" +
+                   (rank > 0 ? first : "") + (rank < 2 ? second : "") + "  return " + (rank < 2 ? "%d" : "%b") +
+                   "\n}\n");
+  };
+  on_ranks(3, [&](const World& world) {
+    const Rank1 rank(world, step_of(world.rank()));
+    ASSERT_TRUE(world.communicator()->barrier().wait());
+    if (world.rank() == 2) return;
+    const auto start = std::chrono::steady_clock::now();
+    Floats x = numbers_of(world.rank(), 4);
+    const Status status = rank.run(x);
+    ASSERT_FALSE(status);
+    EXPECT_THAT(status.error().message, HasSubstr("rank 2"));
+    EXPECT_LT(std::chrono::steady_clock::now() - start, 10s) << "it waited until the timeout";
   });
 }
 

@@ -24,4 +24,10 @@ Result<ProgramGroups> ProgramGroups::create(const Program& program, const World&
   return groups;
 }
 
+void ProgramGroups::abandon(const Error& reason) const {
+  for (const auto& communicator : communicators_) {
+    if (communicator) communicator->abandon(reason);
+  }
+}
+
 }  // namespace hocket

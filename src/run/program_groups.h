@@ -16,6 +16,8 @@ class ProgramGroups {
   static Result<ProgramGroups> create(const Program& program, const World& world);
 
   const Communicator& of(GroupId group) const { return *communicators_[group.index()]; }
+  // In all of them: other ranks may wait there for this one, though all of their own ranks are well.
+  void abandon(const Error& reason) const;
 
  private:
   std::vector<std::optional<Communicator>> communicators_;  // by group

@@ -3,29 +3,22 @@
 
 #include <algorithm>
 #include <atomic>
-#include <fstream>
 #include <thread>
 
 #include "ranks.h"
+#include "support/usage.h"
 
 namespace hocket {
 namespace {
 
 using namespace std::chrono_literals;
 
-// Memory of this process that is there and not only promised, in bytes.
-std::int64_t resident() {
-  std::ifstream file("/proc/self/statm");
-  std::int64_t size = 0;
-  std::int64_t pages = 0;
-  file >> size >> pages;
-  return pages * 4096;
-}
+std::int64_t resident() { return usage().memory; }
 
 // A different set for each number, and ranks 0 and 1 are in all of them.
 Ranks members_of(std::uint32_t number) {
   Ranks ranks = {0, 1};
-  for (std::int32_t bit = 0; bit < 10; ++bit) {
+  for (std::int32_t bit = 0; number >> bit != 0; ++bit) {
     if ((number >> bit & 1U) != 0) ranks.push_back(2 + bit);
   }
   return ranks;
@@ -45,12 +38,14 @@ TEST(Groups, asked_for_again_are_the_same_and_cost_nothing) {
   });
 }
 
-TEST(Groups, thousands_of_different_ones_come_about_quickly_and_work) {
-  constexpr std::uint32_t groups = 1'000;
+// Groups of so many ranks as threads. What each costs, and that nothing else than memory grows with their number.
+void expect_many(std::uint32_t groups, std::int32_t ranks_in_all, std::chrono::seconds patience) {
   const std::int64_t before = resident();
   std::atomic<std::int64_t> most = 0;
   const auto start = std::chrono::steady_clock::now();
-  expect_well(Kind::threads, 12, [&](World& world, Complaints& complaints) {
+  std::atomic<std::int64_t> descriptors = 0;
+  expect_well(Kind::threads, ranks_in_all, [&](World& world, Complaints& complaints) {
+    const Usage at_first = usage();
     for (std::uint32_t i = 0; i < groups; ++i) {
       const Ranks ranks = members_of(i);
       if (std::find(ranks.begin(), ranks.end(), world.rank()) == ranks.end()) continue;
@@ -61,14 +56,22 @@ TEST(Groups, thousands_of_different_ones_come_about_quickly_and_work) {
       if (one != static_cast<std::int32_t>(ranks.size())) complaints.add("group {} has the sum {}", i, one);
     }
     complaints.well(group_of(world).barrier(blocking()), "barrier");
-    if (world.rank() == 0) most = resident();
+    if (world.rank() == 0) {
+      most = resident();
+      descriptors = usage().descriptors - at_first.descriptors;
+    }
     complaints.well(group_of(world).barrier(blocking()), "barrier");
   });
   const auto time = std::chrono::steady_clock::now() - start;
-  EXPECT_LT(time, 20s);
-  // 7 members on average.
-  EXPECT_LT((most - before) / (groups * 7), 64 << 10) << "bytes for each group and rank";
+  EXPECT_LT(time, patience);
+  EXPECT_LE(descriptors, 0);
+  std::int64_t places = 0;
+  for (std::uint32_t i = 0; i < groups; ++i) places += static_cast<std::int64_t>(members_of(i).size());
+  EXPECT_LT((most - before) / places, 64 << 10) << "bytes for each group and rank";
 }
+
+TEST(Groups, thousands_of_different_ones_come_about_quickly_and_work) { expect_many(1'000, 12, 20s); }
+TEST(LongGroups, ten_thousand_different_ones_come_about_quickly_and_work) { expect_many(10'000, 16, 400s); }
 
 TEST(Groups, of_a_mesh_communicate_side_by_side) {
   for (const Kind kind : both_kinds) {

@@ -45,7 +45,7 @@ struct Scenario {
 
   explicit Scenario(std::uint64_t its_seed) : seed(its_seed) {
     Random random(seed);
-    ranks = static_cast<std::int32_t>(random.between(2, 4));
+    ranks = random.pick<std::int32_t>({2, 3, 4, 8});
     victim = static_cast<std::int32_t>(random.between(0, ranks - 1));
     death = random.pick({Death::killed, Death::killed, Death::crashed, Death::failed, Death::ended, Death::left});
     delay = std::chrono::microseconds(random.between(0, 40'000));

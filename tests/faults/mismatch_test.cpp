@@ -237,6 +237,29 @@ TEST(Mismatch, of_messages_names_both_sides) {
             "rank 0 sends i32[3] with tag 5 to rank 1, which expects receive(");
 }
 
+// Nobody can know that the call on the other group was meant for this one: each side is told whom it waits for, at the timeout.
+TEST(Mismatch, of_the_group_is_told_to_all_at_the_timeout_before_a_result_is_written) {
+  const auto outcomes = run_launched(3, [](int rank) -> std::string {
+    const World world = World::join().value();
+    const Communicator all = world.communicator().value();
+    const Communicator pair = world.communicator(rank == 2 ? Ranks{2} : Ranks{0, 1}).value();
+    if (!all.barrier().wait()) return "the barrier failed";
+    std::vector<float> data(100, 7.0F);
+    const Status status = (rank == 1 ? pair : all)
+                              .all_reduce(data.data(), data.data(), 100, Dtype::f32, ReduceOp::sum, {.timeout = 300ms})
+                              .wait();
+    if (status) return "no error";
+    if (std::any_of(data.begin(), data.end(), [](float one) { return one != 7.0F; })) return "a result was written";
+    const bool named = has(status.error().message, fmt::format("rank {} (pid ", rank == 1 ? 0 : 1)) &&
+                       has(status.error().message, "all_reduce(f32[100], sum)");
+    if (!named) return status.error().message;
+    if (!world.communicator(Ranks{rank})->barrier().wait()) return "a group that took no part failed";
+    std::this_thread::sleep_for(500ms);  // nobody leaves before all have waited
+    return "named";
+  });
+  for (const RankOutcome& outcome : outcomes) EXPECT_EQ(outcome.said, "named");
+}
+
 // Correct sequences of all kinds of calls, each rank at its own pace.
 std::string play_correct(std::uint64_t first_seed, int count) {
   const auto take_correct_part = [](std::uint64_t seed, const World& world) -> std::string {

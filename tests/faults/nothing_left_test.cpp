@@ -114,6 +114,36 @@ bool is_anybody_listening(const std::string& name) {
   return false;
 }
 
+// The network sockets among the descriptors of this process, of any kind and state.
+int network_sockets() {
+  std::string known;
+  for (const char* const kind : {"tcp", "tcp6", "udp", "udp6", "raw", "raw6"})
+    known += text_of(std::string("/proc/self/net/") + kind);
+  int found = 0;
+  for (const auto& entry : std::filesystem::directory_iterator("/proc/self/fd")) {
+    std::error_code closed;  // that of the directory itself
+    const std::string target = std::filesystem::read_symlink(entry.path(), closed);
+    if (!target.starts_with("socket:[")) continue;
+    const std::string inode = target.substr(8, target.size() - 9);
+    found += known.find(" " + inode + " ") != std::string::npos ? 1 : 0;
+  }
+  return found;
+}
+
+TEST(NothingLeft, ranks_of_one_host_never_have_a_network_socket) {
+  const auto outcomes = run_launched(ranks, [](int) -> std::string {
+    const World world = World::join().value();
+    const Communicator all = world.communicator().value();
+    std::int64_t number = world.rank();
+    if (!all.all_reduce(&number, &number, 1, Dtype::i64, ReduceOp::sum).wait()) return "the sum failed";
+    const Work sent = all.isend(&number, 1, Dtype::i64, (world.rank() + 1) % ranks);
+    if (!all.irecv(&number, 1, Dtype::i64, (world.rank() + ranks - 1) % ranks).wait() || !sent.wait())
+      return "the message failed";
+    return std::to_string(network_sockets());
+  });
+  for (const RankOutcome& outcome : outcomes) EXPECT_EQ(outcome.said, "0");
+}
+
 TEST(NothingLeft, the_meeting_place_is_free_once_all_have_joined) {
   const MeetingPlace place = MeetingPlace::random().value();
   const auto outcomes = run_launched_at(

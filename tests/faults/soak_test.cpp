@@ -2,11 +2,11 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <filesystem>
-#include <fstream>
 
+#include "compiled_step.h"
 #include "launched.h"
 #include "planned_call.h"
+#include "support/usage.h"
 
 namespace hocket {
 namespace {
@@ -15,34 +15,6 @@ using namespace std::chrono_literals;
 
 constexpr int ranks = 3;
 constexpr int calls_of_a_pass = 4;
-constexpr std::int64_t noise = std::int64_t{4}
-                               << 20;  // bytes: arenas of malloc, stacks that are touched for the first time
-
-struct Usage {
-  std::int64_t memory = 0;  // resident bytes
-  std::int64_t descriptors = 0;
-  std::int64_t threads = 0;
-  std::int64_t mappings = 0;
-};
-
-std::int64_t count_of(const char* folder) {
-  const std::filesystem::directory_iterator entries(folder);
-  return std::distance(begin(entries), end(entries));
-}
-
-Usage usage() {
-  Usage now;
-  std::ifstream pages("/proc/self/statm");
-  std::int64_t all = 0;
-  pages >> all >> now.memory;
-  now.memory *= 4096;
-  now.descriptors = count_of("/proc/self/fd");
-  now.threads = count_of("/proc/self/task");
-  std::ifstream maps("/proc/self/maps");
-  for (std::string line; std::getline(maps, line);) ++now.mappings;
-  return now;
-}
-
 // Some calls on each group, the same on all of its ranks.
 std::string operate(const std::vector<Communicator>& groups, int pass) {
   std::vector<std::unique_ptr<MadeCall>> made;
@@ -77,10 +49,8 @@ std::string soak(int operations) {
     if (const std::string wrong = operate(groups, pass); !wrong.empty()) return wrong;
   }
   const Usage last = usage();
-  if (last.memory > first.memory + noise) return fmt::format("{} bytes, {} before", last.memory, first.memory);
-  if (last.descriptors > first.descriptors)
-    return fmt::format("{} descriptors, {}", last.descriptors, first.descriptors);
-  if (last.mappings > first.mappings + 8) return fmt::format("{} mappings, {} before", last.mappings, first.mappings);
+  first.threads = std::max(first.threads, last.threads);  // judged below
+  if (const std::string grown = growth(first, last); !grown.empty()) return grown;
   // The main thread, and one each for the collectives and the messages of a group.
   const auto most_threads = static_cast<std::int64_t>(1 + 2 * groups.size());
   if (last.threads > most_threads) return fmt::format("{} threads for {} groups", last.threads, groups.size());
@@ -97,6 +67,67 @@ void expect_no_growth(int operations, std::chrono::seconds timeout) {
 
 TEST(Soak, twenty_thousand_operations_do_not_make_a_process_grow) { expect_no_growth(20'000, 110s); }
 TEST(Soak, Long_a_million_operations_do_not_make_a_process_grow) { expect_no_growth(1'000'000, 1700s); }
+
+// What a process uses after a quarter of the runs is what it uses at the end, but for threads: they are made when calls of several
+// groups are under way for the first time, one for each group at most.
+std::string run_flat(int runs, const std::function<Status(int)>& once) {
+  constexpr std::int64_t groups = 3;
+  Usage first;
+  for (int i = 0; i < runs; ++i) {
+    if (i == runs / 4) first = usage();
+    if (const Status status = once(i); !status) return status.error().to_string();
+  }
+  first.threads = 1 + groups;
+  const std::string grown = growth(first, usage());
+  return grown.empty() ? "well" : grown;
+}
+
+void expect_flat(int count, const std::function<std::string(const World&)>& body, std::chrono::seconds timeout) {
+  const auto outcomes = run_launched(
+      count, [&](int) { return body(World::join().value()); }, timeout);
+  for (const RankOutcome& outcome : outcomes) EXPECT_EQ(outcome.said, "well");
+}
+
+void expect_flat_steps(int runs, std::chrono::seconds timeout) {
+  for (const std::uint64_t seed : {31, 32}) {
+    const CompiledStep step(seed, ranks);
+    expect_flat(
+        ranks,
+        [&](const World& world) {
+          StepRunner runner(step, world);
+          return run_flat(runs / 2, [&](int number) -> Status {
+            HOCKET_CHECK(runner.run(number));
+            if (!runner.is_right(number)) return fail(ErrorKind::internal, "run {} gave wrong values", number);
+            return {};
+          });
+        },
+        timeout);
+  }
+}
+
+// Each is compiled and takes memory anew, runs, and is gone.
+void expect_flat_recompiles(int times, std::chrono::seconds timeout) {
+  constexpr int different = 12;
+  expect_flat(
+      2,
+      [&](const World& world) {
+        return run_flat(times, [&](int number) -> Status {
+          const CompiledStep step(static_cast<std::uint64_t>(number % different), 2);
+          StepRunner runner(step, world);
+          for (int run = 0; run < 2; ++run) {
+            HOCKET_CHECK(runner.run(run));
+            if (!runner.is_right(run)) return fail(ErrorKind::internal, "program {} gave wrong values", number);
+          }
+          return {};
+        });
+      },
+      timeout);
+}
+
+TEST(Soak, compiled_steps_do_not_make_a_process_grow) { expect_flat_steps(1'000, 60s); }
+TEST(Soak, Long_ten_thousand_compiled_steps_do_not_make_a_process_grow) { expect_flat_steps(10'000, 600s); }
+TEST(Soak, recompiling_does_not_make_a_process_grow) { expect_flat_recompiles(100, 60s); }
+TEST(Soak, Long_a_thousand_recompiles_do_not_make_a_process_grow) { expect_flat_recompiles(1'000, 600s); }
 
 // A thread for each call of a burst would be as many as there are calls.
 TEST(Soak, a_burst_of_calls_needs_few_threads) {

@@ -1,6 +1,7 @@
 // A rank of the tests of failures across hosts, four on two hosts.
 //
 //   faults_program kill VICTIM      the victim kills itself while the others wait for it in several ways
+//   faults_program kills SEED       one rank after the other is killed at a random moment, while all make random calls
 //   faults_program mismatch         rank 3 makes another call
 //   faults_program late             rank 3 never comes, and its host's other rank finds out at a timeout of its own
 //
@@ -117,6 +118,80 @@ Status be_killed(const World& world, std::int32_t victim) {
   return go_on(world, victim);
 }
 
+// The same numbers on all ranks.
+class Draw {
+ public:
+  explicit Draw(std::uint64_t seed) : state_(seed) {}
+  std::int64_t below(std::int64_t count) {
+    state_ = state_ * 6'364'136'223'846'793'005 + 1'442'695'040'888'963'407;
+    return static_cast<std::int64_t>(state_ >> 33) % count;
+  }
+
+ private:
+  std::uint64_t state_;
+};
+
+// One of two hosts keeps both of its ranks until the end, so that somebody is there to tell of every death.
+std::int32_t draw_victim(const Ranks& living, Draw& draw) {
+  const auto on_host = [](std::int32_t rank) { return rank / 2; };
+  for (;;) {
+    const std::int32_t victim = living[static_cast<std::size_t>(draw.below(static_cast<std::int64_t>(living.size())))];
+    const auto neighbours = std::count_if(living.begin(), living.end(),
+                                          [&](std::int32_t rank) { return on_host(rank) == on_host(victim); });
+    if (neighbours == 2) return victim;
+  }
+}
+
+// Calls of random kinds and sizes until one fails.
+Status call_until_a_failure(const Communicator& group, Draw& draw) {
+  const std::int64_t ranks = group.group().size();
+  std::vector<float> in(std::size_t{200'000} * 4);
+  std::vector<float> out(in.size());
+  for (;;) {
+    const std::int64_t count = draw.below(3) == 0 ? 1 + draw.below(200'000) : 1 + draw.below(200);
+    std::fill(in.begin(), in.end(), 1.0F);
+    const std::int64_t kind = draw.below(4);
+    Work work = kind == 0   ? group.all_reduce(in.data(), out.data(), count, Dtype::f32, ReduceOp::sum)
+                : kind == 1 ? group.all_gather(in.data(), out.data(), count, Dtype::f32)
+                : kind == 2 ? group.reduce_scatter(in.data(), out.data(), count, Dtype::f32, ReduceOp::sum)
+                            : group.broadcast(in.data(), out.data(), count, Dtype::f32, 0);
+    HOCKET_CHECK(work.wait());
+    const bool sums = kind == 0 || kind == 2;
+    if (out[static_cast<std::size_t>(count - 1)] != (sums ? static_cast<float>(ranks) : 1.0F))
+      return fail(ErrorKind::internal, "a wrong result");
+  }
+}
+
+Status be_killed_at_random(const World& world, std::uint64_t seed) {
+  constexpr int deaths = 2;
+  Draw draw(seed);
+  Ranks living = {0, 1, 2, 3};
+  print_line(fmt::format("pid {} of rank {}", getpid(), world.rank()));
+  for (int death = 0; death < deaths; ++death) {
+    HOCKET_TRY(const Communicator group, world.communicator(living));
+    std::int64_t start = (Clock::now() + 50ms).time_since_epoch().count();
+    HOCKET_CHECK(group.broadcast(&start, &start, 1, Dtype::i64, 0).wait());
+    const std::int32_t victim = draw_victim(living, draw);
+    const Clock::time_point end =
+        Clock::time_point(Clock::duration(start)) + std::chrono::microseconds(draw.below(60'000));
+    if (world.rank() == victim) {
+      std::thread([end] {
+        std::this_thread::sleep_until(end);
+        kill(getpid(), SIGKILL);
+      }).detach();
+    }
+    const Lateness lateness;
+    const Status status = call_until_a_failure(group, draw);
+    const std::chrono::duration<double, std::milli> took = Clock::now() - end;
+    print_line(fmt::format("rank {} kill{} {:.1f} ms late {:.1f}: {}", world.rank(), victim, took.count(),
+                           lateness.milliseconds(), status.error().message));
+    std::erase(living, victim);
+    draw = Draw(seed + static_cast<std::uint64_t>(death) + 1);  // ranks made different numbers of calls
+  }
+  print_line(fmt::format("rank {} went on", world.rank()));
+  return {};
+}
+
 Status call_another(const World& world) {
   HOCKET_TRY(const Communicator all, world.communicator());
   HOCKET_TRY(const Clock::time_point begin, agree_on_time(all));
@@ -147,6 +222,7 @@ Status be_late(const World& world) {
 Status run(const std::vector<std::string>& words) {
   HOCKET_TRY(const World world, World::join());
   if (words[0] == "kill") return be_killed(world, std::stoi(words[1]));
+  if (words[0] == "kills") return be_killed_at_random(world, std::stoull(words[1]));
   if (words[0] == "mismatch") return call_another(world);
   return be_late(world);
 }

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <regex>
 #include <sstream>
 
 #include "on_two_hosts.h"
@@ -44,6 +45,13 @@ std::vector<Line> lines_in(const std::string& output) {
   return lines;
 }
 
+// From "pid 123 of rank 2", which every rank says.
+std::string pid_of(const std::string& rank, const std::string& output) {
+  std::smatch found;
+  std::regex_search(output, found, std::regex("pid ([0-9]+) of rank " + rank + "\n"));
+  return found.empty() ? "unknown" : found[1].str();
+}
+
 class ADeath : public HostsFaults {
  protected:
   void expect_named(int victim) {
@@ -67,6 +75,41 @@ INSTANTIATE_TEST_SUITE_P(, ADeath, testing::Values(open_mpi, mpich, gloo), name_
 TEST_P(ADeath, of_a_rank_is_named_on_both_hosts_within_100_ms) { expect_named(3); }
 
 TEST_P(ADeath, of_the_rank_that_speaks_for_its_host_is_named_on_both_hosts_within_100_ms) { expect_named(2); }
+
+// Kills at random moments in random calls, two in each launch. The milliseconds until each survivor knew, less what the machine was
+// late itself.
+class RandomDeaths : public HostsFaults {
+ protected:
+  void play(std::uint64_t seed, std::vector<double>& times) {
+    SCOPED_TRACE(fmt::format("seed {}", seed));
+    const RunOutcome outcome = run({fitting("faults_program"), "kills", std::to_string(seed)},
+                                   TwoHosts::Survivors::go_on, std::chrono::seconds(30));
+    const std::vector<Line> lines = lines_in(outcome.output);
+    EXPECT_THAT(lines, SizeIs(3 + 2)) << outcome.output;
+    for (const Line& line : lines) {
+      const std::string victim = line.what.substr(4);  // "kill2"
+      const std::string pid = pid_of(victim, outcome.output);
+      EXPECT_THAT(line.error, HasSubstr(fmt::format("rank {} (pid {}) was killed by signal 9 (Killed)", victim, pid)));
+      times.push_back(std::max(line.took - 2 * line.late, 0.0));
+    }
+  }
+
+  void play_many(std::uint64_t first_seed, int launches) {
+    std::vector<double> times;
+    for (int i = 0; i < launches && !HasFailure(); ++i) play(first_seed + static_cast<std::uint64_t>(i), times);
+    ASSERT_FALSE(times.empty());
+    std::sort(times.begin(), times.end());
+    const double almost_all = times[times.size() * 99 / 100];
+    EXPECT_LE(almost_all, promised);
+    EXPECT_LE(times.back(), 1'000);
+    fmt::print("{} deaths, {} survivors, ms until they knew: median {:.1f}, 99 % {:.1f}, longest {:.1f}\n",
+               2 * launches, times.size(), times[times.size() / 2], almost_all, times.back());
+  }
+};
+INSTANTIATE_TEST_SUITE_P(, RandomDeaths, testing::Values(open_mpi, mpich, gloo), name_of);
+
+TEST_P(RandomDeaths, on_two_hosts_are_named_by_all_in_time_and_survivors_go_on) { play_many(100, 2); }
+TEST_P(RandomDeaths, LongOnTwoHostsAreNamedByAllInTimeAndSurvivorsGoOn) { play_many(1'000, 20); }
 
 TEST_P(HostsFaults, different_calls_are_named_on_all_ranks_before_a_result_is_written) {
   const RunOutcome outcome = run({fitting("faults_program"), "mismatch"});

@@ -45,6 +45,24 @@ TEST_F(Meet, ranks_of_hocket_launch) {
   expect_three_to_meet("'" HOCKET_TEST_TOOL "' launch -n 3 '" + program + "'", "hocket launch", "[r] ");
 }
 
+// Neither where all is well nor where a rank makes a mistake, however much is logged.
+TEST_F(Meet, the_secret_is_in_no_output_log_or_report) {
+  const Outcome outcome = run("timeout 60 env HOCKET_LOG=trace HOCKET_FLIGHT=reports '" HOCKET_TEST_TOOL
+                              "' launch -n 3 --output-dir logs "
+                              "sh -c 'echo ${HOCKET_MEETING#*:} >secret; \"" +
+                              program + "\"; HOCKET_WORLD_SIZE=$((3 + HOCKET_RANK % 2)) \"" + program + "\"'");
+  const std::string secret = read("secret").substr(0, 64);
+  ASSERT_EQ(secret.size(), 64U) << "the ranks did not get as far as to say it";
+  EXPECT_EQ((outcome.out + outcome.err).find(secret), std::string::npos);
+  std::size_t files = 0;
+  for (const auto& entry : fs::recursive_directory_iterator(folder_)) {
+    if (!entry.is_regular_file() || entry.path().filename() == "secret") continue;
+    ++files;
+    EXPECT_EQ(read(fs::relative(entry.path(), folder_)).find(secret), std::string::npos) << entry.path();
+  }
+  EXPECT_GE(files, 3U) << "nothing was logged";
+}
+
 TEST_F(Meet, ranks_of_open_mpi) {
   if (!has("mpirun.openmpi")) GTEST_SKIP() << "Open MPI is not installed: there is no mpirun.openmpi";
   expect_three_to_meet("mpirun.openmpi --oversubscribe -n 3 '" + program + "'", "Open MPI");

@@ -4,6 +4,7 @@
 
 #include "hocket/compile/compile.h"
 #include "hocket/ir/text.h"
+#include "pipelines.h"
 #include "support/random_graph.h"
 #include "support/random_program.h"
 #include "support/same_values.h"
@@ -12,67 +13,6 @@ namespace hocket {
 namespace {
 
 constexpr std::uint64_t times_longer = 25;
-
-// One list for each pass, with the options that change what it does, and lists as users would put them together.
-const std::vector<std::string> graph_pipelines = {
-    "remove_dead_getitems",
-    "remove_unsharded_param_inputs",
-    "reinplace_all_gather",
-    "enforce_fsdp_order",
-    "forward_copies",
-    "fuse_ddp_with_concat",
-    "fuse_ddp_with_concat(first_bucket_mb=0.0003,bucket_size_mb=0.0006)",
-    "fuse_ddp_with_coalesced",
-    "fuse_ddp_with_coalesced(first_bucket_mb=0.0003,bucket_size_mb=0.0006)",
-    "schedule_comm_wait",
-    "bucket_all_gather",
-    "bucket_all_gather(form=concat)",
-    "bucket_all_gather(bucket_size_mb=25)",
-    "bucket_all_gather(form=concat,bucket_size_mb=25)",
-    "bucket_all_gather(form=concat,bucket_size_mb=0.001)",
-    "bucket_reduce_scatter",
-    "bucket_reduce_scatter(form=concat)",
-    "bucket_reduce_scatter(bucket_size_mb=25)",
-    "bucket_reduce_scatter(form=concat,bucket_size_mb=25)",
-    "bucket_reduce_scatter(form=concat,bucket_size_mb=0.001)",
-    "sink_waits",
-    "raise_comms",
-    "reorder_compute_for_overlap",
-    "reorder_communication_preserving_peak_memory",
-    "reorder_communication_preserving_peak_memory(budget=1,estimates=off)",
-    "reorder_communication_preserving_peak_memory(budget=1,reorder_collectives=on)",
-    "sink_waits_iterative",
-    "sink_waits_iterative(budget=1,estimates=off)",
-    "lower",
-    "lower(algorithm=one_shot)",
-    "lower(algorithm=two_shot)",
-    "lower(algorithm=pipelined)",
-    "lower(symmetric=off)",
-    "lower(copy_in=0)",
-    "lower,plan",
-    "lower(algorithm=pipelined),plan",
-    "lower(algorithm=pipelined),sink_waits,plan",
-    "lower(algorithm=pipelined),raise_comms,plan",
-    "lower(algorithm=pipelined),reorder_compute_for_overlap,plan(alignment=1)",
-    "lower(algorithm=pipelined),reorder_communication_preserving_peak_memory(budget=1),sink_waits_iterative(budget=1),"
-    "plan",
-    "remove_dead_getitems,remove_unsharded_param_inputs,reinplace_all_gather,enforce_fsdp_order,fuse_ddp_with_concat,"
-    "bucket_all_gather(form=concat,bucket_size_mb=25),bucket_reduce_scatter(form=concat,bucket_size_mb=25),"
-    "reorder_communication_preserving_peak_memory(budget=1),sink_waits_iterative(budget=1),lower,plan",
-    "fuse_ddp_with_coalesced,bucket_all_gather(bucket_size_mb=25),bucket_reduce_scatter(bucket_size_mb=25),raise_comms,"
-    "sink_waits,"
-    "lower(algorithm=pipelined),reorder_compute_for_overlap,plan",
-};
-
-const std::vector<std::string> program_pipelines = {
-    "sink_waits",
-    "raise_comms",
-    "reorder_compute_for_overlap",
-    "reorder_communication_preserving_peak_memory(budget=1)",
-    "sink_waits_iterative(budget=1)",
-    "reorder_communication_preserving_peak_memory(budget=1,estimates=off),sink_waits_iterative(budget=1,estimates=off),"
-    "plan",
-};
 
 CompileOptions options_of(const std::string& pipeline) {
   CompileOptions options;
@@ -110,16 +50,16 @@ class GraphPipelines : public testing::TestWithParam<std::size_t> {};
 class LongGraphPipelines : public GraphPipelines {};
 
 TEST_P(GraphPipelines, compute_the_same_on_random_graphs) {
-  run_graphs(graph_pipelines[GetParam()], 1000 * GetParam(), 60);
+  run_graphs(graph_pipelines()[GetParam()], 1000 * GetParam(), 60);
 }
 TEST_P(LongGraphPipelines, compute_the_same_on_random_graphs) {
-  run_graphs(graph_pipelines[GetParam()], 1'000'000 + 10'000 * GetParam(), 60 * times_longer);
+  run_graphs(graph_pipelines()[GetParam()], 1'000'000 + 10'000 * GetParam(), 60 * times_longer);
 }
-INSTANTIATE_TEST_SUITE_P(All, GraphPipelines, testing::Range(std::size_t{0}, graph_pipelines.size()));
-INSTANTIATE_TEST_SUITE_P(LongAll, LongGraphPipelines, testing::Range(std::size_t{0}, graph_pipelines.size()));
+INSTANTIATE_TEST_SUITE_P(All, GraphPipelines, testing::Range(std::size_t{0}, graph_pipelines().size()));
+INSTANTIATE_TEST_SUITE_P(LongAll, LongGraphPipelines, testing::Range(std::size_t{0}, graph_pipelines().size()));
 
 TEST(Passes, compute_the_same_on_random_programs) {
-  for (const std::string& pipeline : program_pipelines) {
+  for (const std::string& pipeline : program_pipelines()) {
     for (std::uint64_t seed = 0; seed < 60; ++seed) {
       ASSERT_NO_FATAL_FAILURE(expect_same(random_program(seed), pipeline, seed));
     }
@@ -151,7 +91,7 @@ TEST(Passes, change_graphs_of_their_kind) {
 TEST(Passes, give_the_same_twice) {
   for (std::uint64_t seed = 0; seed < 20; ++seed) {
     const Graph graph = random_graph(seed, runnable(seed));
-    const std::string& pipeline = graph_pipelines[graph_pipelines.size() - 2];
+    const std::string& pipeline = graph_pipelines()[graph_pipelines().size() - 2];
     const auto digest = [&] {
       const auto compiled = compile(graph, options_of(pipeline));
       return std::visit([](const auto& form) { return form.digest(); }, compiled->subject);

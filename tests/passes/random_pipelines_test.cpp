@@ -5,6 +5,7 @@
 #include <variant>
 
 #include "hocket/compile/compile.h"
+#include "pipelines.h"
 #include "support/random.h"
 #include "support/random_graph.h"
 #include "support/random_program.h"
@@ -16,18 +17,6 @@ namespace {
 
 testing::AssertionResult same_values(const Subject& before, const Subject& after, std::uint64_t seed) {
   return std::visit([&](const auto& was, const auto& is) { return hocket::same_values(was, is, seed); }, before, after);
-}
-
-// All shapes of graphs in turn, so that each pass finds what it is for.
-Graph small_graph(std::uint64_t seed) {
-  RandomGraphOptions options = random_graph_options(seed);
-  options.shape = static_cast<GraphShape>(seed % 5);
-  options.layers = 2 + static_cast<int>(seed % 4);
-  options.coalesced = seed % 4 == 0;  // what is bundled already leaves nothing to fuse
-  options.symbolic = false;
-  options.world = 2 << seed % 3;
-  options.width = options.world;
-  return random_graph(seed, options);
 }
 
 Subject small_subject(Form form, std::uint64_t seed) {
@@ -49,24 +38,6 @@ int expect_kept(const Subject& before, std::vector<PassCall> passes, std::uint64
   const auto compiled = compile(before, options);
   EXPECT_TRUE(compiled) << "seed " << seed << ": " << compiled.error().to_string();
   return changed;
-}
-
-// Some passes over graphs, `lower`, some over programs, `plan` among them: what moves after it makes it void, so it comes last again.
-std::vector<PassCall> random_pipeline(const PassRegistry& registry, Random& random) {
-  std::vector<PassCall> pipeline;
-  const auto append = [&](Form form) {
-    std::vector<std::string> fitting;
-    for (const Pass& pass : registry.passes()) {
-      const bool fits = pass.form == form || pass.form == Form::either;
-      if (fits && pass.name != "lower") fitting.push_back(pass.name);
-    }
-    for (std::int64_t i = random.between(1, 5); i > 0; --i) pipeline.push_back({random.pick(fitting), {}});
-  };
-  append(Form::graph);
-  pipeline.push_back({"lower", {}});
-  append(Form::program);
-  pipeline.push_back({"plan", {}});
-  return pipeline;
 }
 
 }  // namespace

@@ -15,6 +15,7 @@
 #include <string>
 
 #include "hocket/base/dtype.h"
+#include "hocket/base/error.h"
 #include "hocket/comm/call_options.h"
 #include "hocket/comm/call_site.h"
 #include "hocket/comm/group.h"
@@ -93,6 +94,10 @@ class Communicator {
   // allocation gives large parts that all have let go of back to the system.
   Result<SymmetricBuffer> allocate(Bytes bytes, const CallOptions& options = {},
                                    CallSite site = CallSite::current()) const;
+
+  // This rank makes no more calls of the group: the one that runs and all later ones fail with this reason on all of its ranks, which
+  // would otherwise wait for it until their timeouts. Any thread.
+  void abandon(const Error& reason) const;
 
   // The last calls of the group's ranks on this host, also of those that have ended, as JSON for `hocket explain --flight`. At any
   // time, from any thread. With HOCKET_FLIGHT=FOLDER the first failure writes it to a file there.

@@ -47,7 +47,8 @@ class Executor {
   ~Executor();
 
   // Every buffer with the home input or constant must have memory, now or from an earlier run. The results lie in their
-  // buffers until the next run, or finish(). After a failure nothing is in flight any more.
+  // buffers until the next run, or finish(). After a failure nothing is in flight any more; where another rank is the cause, all ranks of
+  // all of the program's groups hear of it, and these groups can't be used again.
   Status run(std::span<const InputMemory> inputs);
   // Runs what the last run has left. Without ExecutorOptions::carry there is nothing.
   Status finish();

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "hocket/base/ids.h"
+#include "hocket/cost/agree.h"
 #include "hocket/ir/graph.h"
 #include "hocket/ir/program.h"
 
@@ -31,7 +32,8 @@ struct RankOrder {
   std::vector<Group> groups;  // those that the events name
 };
 
-// What a rank's graph or program does on the network, in its order.
+// What a rank's graph or program does on the network, in its order. A collective whose kernel blocks is waited for where it stands.
+// Messages between two ranks have no place in the order of their group and are left out.
 RankOrder communication_of(const Graph& graph, Rank rank);
 RankOrder communication_of(const Program& program, Rank rank);
 
@@ -50,6 +52,11 @@ struct CyclicWait {
 std::optional<CyclicWait> find_cyclic_wait(std::span<const RankOrder> ranks);
 
 // Do all ranks issue the collectives of each group in the same order, with the same kind and size? The first difference otherwise.
+// The parts of an all-to-all may have other sizes on other ranks.
 Status check_collective_order(std::span<const RankOrder> ranks);
+
+// Both checks over the orders of all ranks before anything runs, with the same answer on each. Groups are the same where they have
+// the same ranks, whatever their names. What no step waits for counts as waited for at the end.
+Status agree_on_order(const RankOrder& mine, AllGather& all);
 
 }  // namespace hocket
