@@ -72,6 +72,7 @@ class ProgramReader {
   Result<StepGraph> read() {
     make_buffers();
     orders_.resize(program_.buffers().size());
+    made_empty_.resize(program_.buffers().size(), no_step);
     for (std::size_t i = 0; i < program_.size(); ++i) HOCKET_CHECK(read_step(StepId(i)));
     for (const OperandId result : program_.results()) {
       const std::uint32_t buffer = buffer_of_[program_.operand(result).buffer.index()];
@@ -108,12 +109,18 @@ class ProgramReader {
 
   void read(StepIndex step, OperandId id) {
     const Operand& operand = program_.operand(id);
+    const StepIndex maker = made_empty_[operand.buffer.index()];
+    if (maker != no_step && maker != step) builder_.edge(maker, step);
     orders_[operand.buffer.index()].read(builder_, step, range_of(operand));
   }
-  // A tensor without elements changes nothing, but its buffer must be there.
+  // A tensor without elements changes nothing, but its buffer must be there, and who reads it comes after who made it.
   void write(StepIndex step, OperandId id) {
-    if (is_empty(id)) return read(step, id);
     const Operand& operand = program_.operand(id);
+    if (is_empty(id)) {
+      read(step, id);
+      made_empty_[operand.buffer.index()] = step;
+      return;
+    }
     orders_[operand.buffer.index()].write(builder_, step, range_of(operand));
   }
   void touch(StepIndex step, OperandId id) {
@@ -161,7 +168,8 @@ class ProgramReader {
   SymbolTable symbols_;
   StepGraphBuilder builder_;
   std::vector<std::uint32_t> buffer_of_;
-  std::vector<RangeOrder> orders_;  // by buffer
+  std::vector<RangeOrder> orders_;     // by buffer
+  std::vector<StepIndex> made_empty_;  // by buffer: the last step that wrote a tensor without elements there
 };
 
 }  // namespace

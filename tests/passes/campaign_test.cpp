@@ -115,7 +115,9 @@ void run_campaign(Range range) {
 }
 
 TEST(Campaign, random_programs_stand_every_pass_and_pipeline) { run_campaign({500'000, 150}); }
-TEST(LongCampaign, random_programs_stand_every_pass_and_pipeline) { run_campaign(wanted_or({0, 4'000})); }
+// Found by a longer campaign: the only step that makes an empty tensor has to come before those that read it.
+TEST(Campaign, the_maker_of_an_empty_tensor_stays_before_its_readers) { run_campaign({484, 1}); }
+TEST(LongCampaign, random_programs_stand_every_pass_and_pipeline) { run_campaign(wanted_or({0, 3'000})); }
 
 }  // namespace
 }  // namespace hocket
