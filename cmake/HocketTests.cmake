@@ -195,7 +195,7 @@ if(NOT HOCKET_SANITIZE)
     add_test(NAME docs COMMAND ${python} "${tests_folder}/docs/run_blocks.py" ${package_python}
       --build "${PROJECT_BINARY_DIR}" --tool $<TARGET_FILE:hocket_tool> --torch ${HOCKET_WITH_TORCH}
       --cmake "${CMAKE_COMMAND}" --cxx "${CMAKE_CXX_COMPILER}")
-    set_tests_properties(docs PROPERTIES TIMEOUT 1200 COST 300) # the longest begins first, and the others run beside it
+    set_tests_properties(docs PROPERTIES TIMEOUT 1200)
     add_test(NAME page COMMAND ${python} "${tests_folder}/page/page_test.py" --tool $<TARGET_FILE:hocket_tool>)
     set_tests_properties(page PROPERTIES TIMEOUT 300 SKIP_RETURN_CODE 77)
   endif()
@@ -232,7 +232,7 @@ if(TARGET hocket_python)
     list(APPEND python_tests python.${name}.long)
   endforeach()
   add_test(NAME python COMMAND ${pytest} -m "not long" "${PROJECT_SOURCE_DIR}/python/tests")
-  set_tests_properties(python PROPERTIES TIMEOUT 900 COST 100)
+  set_tests_properties(python PROPERTIES TIMEOUT 900)
   # 5: no test of this kind in the file
   set_tests_properties(python ${python_tests} PROPERTIES
     SKIP_RETURN_CODE 5

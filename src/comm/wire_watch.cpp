@@ -13,6 +13,8 @@ namespace hocket {
 
 namespace {
 
+// News of a death waits twice for a look, on its own host and on the other one, before those who wait there can see it.
+constexpr auto between_looks = between_looks_at_peers / 2;
 // Whoever waits has heard by then: it looks every 20 ms.
 constexpr auto longest_goodbye = 2 * between_looks_at_peers;
 constexpr std::chrono::milliseconds between_tests{1};
@@ -110,7 +112,7 @@ void WireWatch::inform(WireListener& listener, const Error& error) {
 void WireWatch::loop() {
   std::unique_lock lock(mutex_);
   while (!leaving_) {
-    changed_.wait_for(lock, between_looks_at_peers, [this] { return leaving_ || !to_tell_.empty(); });
+    changed_.wait_for(lock, between_looks, [this] { return leaving_ || !to_tell_.empty(); });
     const auto to_tell = std::exchange(to_tell_, {});
     lock.unlock();
     for (const auto& [news, ranks] : to_tell) spread(news, ranks);

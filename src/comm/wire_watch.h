@@ -1,5 +1,5 @@
 // Tells the ranks of other hosts what went wrong on this one, and hears it from them: ranks that have died, calls that have
-// failed. A thread of its own looks every 20 ms, so that it does not matter what the program does meanwhile.
+// failed. A thread of its own looks every 10 ms, so that it does not matter what the program does meanwhile.
 //
 // A rank that dies is told by the lowest rank of its host that lives. Where it was the only one, nobody is left to tell.
 #pragma once
