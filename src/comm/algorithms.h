@@ -49,6 +49,8 @@ Status fused_all_reduce(Rounds& rounds, const GroupCall& call, const SharedBuffe
 Status pushing_all_gather(Rounds& rounds, const GroupCall& call, const SharedBuffers& buffers, Cut cut);
 Status pulling_reduce_scatter(Rounds& rounds, const GroupCall& call, const SharedBuffers& buffers);
 Status pushing_all_to_all(Rounds& rounds, const GroupCall& call, const SharedBuffers& buffers, Cut cut);
-Status pushing_broadcast(Rounds& rounds, const GroupCall& call, const SharedBuffers& buffers, Cut cut);
+// `source_is_shared`: what is sent lies where the source's output is, so that everyone can read it.
+Status shared_broadcast(Rounds& rounds, const GroupCall& call, const SharedBuffers& buffers, bool source_is_shared,
+                        Cut cut);
 
 }  // namespace hocket

@@ -120,7 +120,9 @@ Result<bool> HostTransport::run_shared(const GroupCall& call) {
   const auto note = static_cast<std::uint64_t>(input.value_or(0)) * 0x9e3779b97f4a7c15ULL ^
                     (static_cast<std::uint64_t>(output.value_or(0)) << 1 | 1U);
   rounds_->use(CollectiveAlgorithm::symmetric);
-  HOCKET_CHECK(rounds_->open());
+  HOCKET_TRY(std::byte * slot, rounds_->open());
+  if (call.op == Operator::broadcast && rounds_->place() == call.root)
+    *slot = static_cast<std::byte>(call.first.input == call.first.output);
   rounds_->post(note);
   HOCKET_CHECK(rounds_->take_all());
   if (!rounds_->notes_are(note)) {
@@ -143,7 +145,11 @@ Result<bool> HostTransport::run_shared(const GroupCall& call) {
     case Operator::all_gather: status = pushing_all_gather(*rounds_, call, buffers, cut); break;
     case Operator::reduce_scatter: status = pulling_reduce_scatter(*rounds_, call, buffers); break;
     case Operator::all_to_all: status = pushing_all_to_all(*rounds_, call, buffers, cut); break;
-    case Operator::broadcast: status = pushing_broadcast(*rounds_, call, buffers, cut); break;
+    case Operator::broadcast: {
+      const bool source_is_shared = *rounds_->slot_of(call.root) != std::byte{};
+      status = shared_broadcast(*rounds_, call, buffers, source_is_shared, cut);
+      break;
+    }
     default: return fail(ErrorKind::internal, "{} has no algorithm symmetric", call.to_string());
   }
   if (!status) return fail(status.error());

@@ -89,10 +89,16 @@ Status pushing_all_to_all(Rounds& rounds, const GroupCall& call, const SharedBuf
   return meet(rounds);
 }
 
-Status pushing_broadcast(Rounds& rounds, const GroupCall& call, const SharedBuffers& buffers, Cut cut) {
+// The source writes the beginning to all, and each takes the rest while it does: all cores move as much.
+Status shared_broadcast(Rounds& rounds, const GroupCall& call, const SharedBuffers& buffers, bool source_is_shared,
+                        Cut cut) {
+  const std::int64_t all = call.count * size_of(call.dtype);
+  const std::int64_t pushed = source_is_shared ? all / rounds.size() / cache_line * cache_line : all;
   if (rounds.place() == call.root) {
-    const auto* const input = static_cast<const std::byte*>(call.first.input);
-    push_to_all(rounds, buffers, input, 0, call.count * size_of(call.dtype), cut.streaming);
+    push_to_all(rounds, buffers, static_cast<const std::byte*>(call.first.input), 0, pushed, cut.streaming);
+  } else if (pushed < all) {
+    copy(buffers.output[static_cast<std::size_t>(call.root)] + pushed,
+         buffers.output[static_cast<std::size_t>(rounds.place())] + pushed, all - pushed, cut.streaming);
   }
   return meet(rounds);
 }

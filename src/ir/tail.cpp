@@ -29,18 +29,6 @@ bool only_computes_or_waits(const Program& program, StepId step) {
   return !spec->effects.waits || program.step(step).waits_for.valid();
 }
 
-}  // namespace
-
-std::vector<bool> may_be_carried(const Program& program) {
-  const std::vector<bool> fixed = buffers_of_the_run(program);
-  std::vector<bool> may(program.size());
-  for (std::size_t i = 0; i < may.size(); ++i)
-    may[i] = only_computes_or_waits(program, StepId(i)) && !touches(program, StepId(i), fixed);
-  return may;
-}
-
-namespace {
-
 std::size_t begin_of_tail(const Program& program) {
   const std::vector<bool> carriable = may_be_carried(program);
   std::size_t begin = program.size();
@@ -67,6 +55,14 @@ LastUses last_uses(const Program& program, std::size_t begin) {
 }
 
 }  // namespace
+
+std::vector<bool> may_be_carried(const Program& program) {
+  const std::vector<bool> fixed = buffers_of_the_run(program);
+  std::vector<bool> may(program.size());
+  for (std::size_t i = 0; i < may.size(); ++i)
+    may[i] = only_computes_or_waits(program, StepId(i)) && !touches(program, StepId(i), fixed);
+  return may;
+}
 
 Tail tail_of(const Program& program) {
   Tail tail;

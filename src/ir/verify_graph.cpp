@@ -486,8 +486,7 @@ class GraphVerifier {
   // --- data in flight: between a collective and its wait, its results can't be touched and its inputs can't be written
 
   bool is_in_flight_after(NodeId id) const {
-    const OpSpec* spec = graph_.op_spec(id);
-    return graph_.collective(id) != nullptr && !(spec != nullptr && spec->effects.comm && spec->effects.comm->blocking);
+    return graph_.collective(id) != nullptr && !is_blocking(graph_.op_spec(id));
   }
 
   bool only_looks_at_layout() const {

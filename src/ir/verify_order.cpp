@@ -206,9 +206,7 @@ class OrderVerifier {
           }
         }
       }
-      const OpSpec* spec = graph_.op_spec(id);
-      const bool blocking = spec != nullptr && spec->effects.comm && spec->effects.comm->blocking;
-      if (graph_.collective(id) != nullptr && !blocking) {
+      if (graph_.collective(id) != nullptr && !is_blocking(graph_.op_spec(id))) {
         for (const Output& output : graph_.outputs(id)) flying[output.storage.index()] = id;
       }
     }

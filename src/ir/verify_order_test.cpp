@@ -138,9 +138,7 @@ class Judge {
 
   void note_landings(const Graph& graph) {
     for (std::size_t i = 0; i < graph.size(); ++i) {
-      const OpSpec* spec = graph.op_spec(NodeId(i));
-      const bool blocking = spec != nullptr && spec->effects.comm && spec->effects.comm->blocking;
-      if (graph.collective(NodeId(i)) == nullptr || blocking) continue;
+      if (graph.collective(NodeId(i)) == nullptr || is_blocking(graph.op_spec(NodeId(i)))) continue;
       std::set<std::size_t> results;
       for (const Output& output : graph.outputs(NodeId(i))) results.insert(output.storage.index());
       std::vector<NodeId> waits;

@@ -216,11 +216,7 @@ class ProgramVerifier {
 
   // --- data in flight
 
-  bool flies(StepId id) const {
-    const OpSpec* spec = program_.op_spec(id);
-    return program_.collective(id) != nullptr &&
-           !(spec != nullptr && spec->effects.comm && spec->effects.comm->blocking);
-  }
+  bool flies(StepId id) const { return program_.collective(id) != nullptr && !is_blocking(program_.op_spec(id)); }
 
   struct Flight {
     StepId step;

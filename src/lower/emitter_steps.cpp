@@ -96,9 +96,7 @@ void Emitter::count_flights(StepId step, int change) {
 
 void Emitter::communicates(NodeId node, StepId step, std::vector<CopyBack> copies_back) {
   CollectiveRecord& record = collectives_[node.index()];
-  const OpSpec* spec = program().op_spec(step);
-  const bool blocking =
-      program().collective(step) == nullptr || (spec != nullptr && spec->effects.comm && spec->effects.comm->blocking);
+  const bool blocking = program().collective(step) == nullptr || is_blocking(program().op_spec(step));
   record = {blocking ? Flight::blocking : Flight::flying, step, std::move(copies_back)};
   if (!blocking) return count_flights(step, 1);
   for (const CopyBack& back : record.copies_back) copy(node, back.from, back.to, CopyReason::copy_back);

@@ -28,11 +28,7 @@ class LifetimeReader {
   }
 
  private:
-  bool flies(StepId id) const {
-    const OpSpec* spec = program_.op_spec(id);
-    const bool blocking = spec != nullptr && spec->effects.comm && spec->effects.comm->blocking;
-    return program_.collective(id) != nullptr && !blocking;
-  }
+  bool flies(StepId id) const { return program_.collective(id) != nullptr && !is_blocking(program_.op_spec(id)); }
   void touch_all(StepId id, std::size_t when) {
     touch(program_.reads(id), when);
     touch(program_.writes(id), when);

@@ -13,8 +13,6 @@ constexpr double worth_it = 0.99;       // of what a run took before
 constexpr std::size_t most_tried = 20;  // first collectives to postpone, and as many last ones
 constexpr std::size_t never = std::numeric_limits<std::size_t>::max();
 
-bool is_blocking(const OpSpec* spec) { return spec != nullptr && spec->effects.comm && spec->effects.comm->blocking; }
-
 // Runs of a program, one after the other, on one compute lane and a lane for each group.
 class RunClock {
  public:

@@ -9,12 +9,6 @@ namespace hocket {
 
 namespace {
 
-template <class Id, class Form>
-bool blocks(const Form& form, Id id) {
-  const OpSpec* const spec = form.op_spec(id);
-  return spec != nullptr && spec->effects.comm && spec->effects.comm->blocking;
-}
-
 template <class Form, class IdOf>
 RankOrder gather(const Form& form, Rank rank, IdOf id_of) {
   RankOrder order;
@@ -37,7 +31,7 @@ RankOrder gather(const Form& form, Rank rank, IdOf id_of) {
       event.kind = collective->kind;
       event.bytes_in = collective->bytes_in;
       order.events.push_back(event);
-      if (blocks(form, Id(i))) {
+      if (is_blocking(form.op_spec(Id(i)))) {
         event.waits = true;
         order.events.push_back(std::move(event));
       } else {

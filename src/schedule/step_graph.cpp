@@ -165,7 +165,7 @@ class GraphReader {
     const Node& node = graph_.node(id);
     const Collective* collective = graph_.collective(id);
     const OpSpec* spec = graph_.op_spec(id);
-    const bool blocking = spec != nullptr && spec->effects.comm && spec->effects.comm->blocking;
+    const bool blocking = is_blocking(spec);
     StepKind kind = StepKind::compute;
     if (!is_op(node)) kind = StepKind::fixed;
     else if (collective != nullptr && !blocking) kind = StepKind::collective;

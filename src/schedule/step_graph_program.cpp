@@ -132,7 +132,7 @@ class ProgramReader {
     const Step& record = program_.step(id);
     const Collective* collective = program_.collective(id);
     const OpSpec* spec = program_.op_spec(id);
-    const bool blocking = spec != nullptr && spec->effects.comm && spec->effects.comm->blocking;
+    const bool blocking = is_blocking(spec);
     const bool waits = record.waits_for.valid();
     if (waits && record.waits_for.index() >= id.index()) {
       return fail(Error{ErrorKind::input,

@@ -166,6 +166,11 @@ struct OpSpec {
   bool list_result = false;  // results in a list even of one tensor (split, coalesced forms): getitem takes it apart
 };
 
+// Whether an operator communicates and its results need no wait. Not of an operator without a row.
+inline bool is_blocking(const OpSpec* spec) {
+  return spec != nullptr && spec->effects.comm && spec->effects.comm->blocking;
+}
+
 // Where result `index` (what getitem names) of a call stands among its outputs, by its row; nothing where it has none.
 std::optional<std::size_t> output_position(const OpSpec& spec, const ArgPool& pool, std::span<const Arg> args,
                                            std::size_t index);
