@@ -18,7 +18,7 @@ target_link_libraries(bench_comm PRIVATE hocket_bench_comm)
 # hocket_contestant(NAME SOURCE) makes the program contestant_NAME beside bench_comm.
 function(hocket_contestant name source)
   set(program contestant_${name})
-  add_executable(${program} "${comm_folder}/${source}")
+  add_executable(${program} EXCLUDE_FROM_ALL "${comm_folder}/${source}")
   hocket_own_code(${program})
   target_link_libraries(${program} PRIVATE hocket_bench_comm)
   set_target_properties(${program} PROPERTIES RUNTIME_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/bench")

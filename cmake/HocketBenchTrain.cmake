@@ -12,8 +12,9 @@ target_compile_definitions(bench_train PRIVATE HOCKET_MPI_FOLDER="${PROJECT_BINA
 target_link_libraries(bench_train PRIVATE hocket_bench_comm)
 
 if(HOCKET_WITH_TORCH)
-  add_executable(contestant_train ${contestant_sources} "${PROJECT_SOURCE_DIR}/tools/hocket/with_torch/gpt.cpp")
+  add_executable(contestant_train EXCLUDE_FROM_ALL ${contestant_sources} "${PROJECT_SOURCE_DIR}/tools/hocket/with_torch/gpt.cpp")
   hocket_own_code(contestant_train)
+  hocket_uses_torch_header(contestant_train)
   target_include_directories(contestant_train PRIVATE "${PROJECT_SOURCE_DIR}/tools/hocket" "${bench_folder}/train")
   target_link_libraries(contestant_train PRIVATE hocket hocket_bench_comm)
   set_target_properties(contestant_train PROPERTIES RUNTIME_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/bench")

@@ -1,5 +1,6 @@
 # Benchmarks: each bench/bench_NAME.cpp is a program bench/bench_NAME in the build directory, run by `./hk bench NAME`.
-# Those in bench/torch need libtorch. The other files of bench/ are what they share.
+# Those in bench/torch need libtorch. The other files of bench/ are what they share. The target `benchmarks` has all of them;
+# `all` has none, since the tests do without.
 
 find_package(benchmark REQUIRED)
 
@@ -9,9 +10,8 @@ file(GLOB torch_bench_sources CONFIGURE_DEPENDS "${bench_folder}/torch/bench_*.c
 file(GLOB shared_sources CONFIGURE_DEPENDS "${bench_folder}/*.cpp")
 list(REMOVE_ITEM shared_sources ${bench_sources})
 
-add_custom_target(benchmarks)
 if(shared_sources)
-  add_library(hocket_bench_support STATIC ${shared_sources})
+  add_library(hocket_bench_support STATIC EXCLUDE_FROM_ALL ${shared_sources})
   hocket_own_code(hocket_bench_support)
   target_include_directories(hocket_bench_support PUBLIC "${bench_folder}")
   target_compile_definitions(hocket_bench_support PRIVATE HOCKET_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
@@ -21,7 +21,7 @@ endif()
 
 function(hocket_benchmark source library)
   cmake_path(GET source STEM stem)
-  add_executable(${stem} "${source}")
+  add_executable(${stem} EXCLUDE_FROM_ALL "${source}")
   hocket_own_code(${stem})
   target_include_directories(${stem} PRIVATE "${bench_folder}")
   target_compile_definitions(${stem} PRIVATE HOCKET_TEST_DATA="${PROJECT_SOURCE_DIR}/tests/data" HOCKET_SOURCE_DIR="${PROJECT_SOURCE_DIR}")

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Runs the code blocks of the documentation, so that what it shows is what happens.
 
-  run_blocks.py --build DIR --tool PATH [--torch 0|1] [PAGE...]
+  run_blocks.py --build DIR --tool PATH [--torch 0|1] [--compile] [PAGE...]
 
 The pages are README.md, CONTRIBUTING.md and docs/**/*.md unless named. What is done with a block depends on its language:
 
@@ -335,6 +335,8 @@ def check(options, root, pages):
         except Failure as failure:
             failures.append(str(failure))
             to_run = [block for block in to_run if block not in cpp]
+        if options.compile:
+            return True  # what does not compile is told when the blocks are run
         for block in to_run:
             try:
                 runner.run(block)
@@ -358,6 +360,7 @@ def main():
     parser.add_argument("--torch", type=int, choices=[0, 1], default=0, help="whether hocket is built with libtorch")
     parser.add_argument("--root", type=pathlib.Path, default=ROOT, help="the project's folder")
     parser.add_argument("--python", type=pathlib.Path, help="the Python that has torch, if the package hocket is built")
+    parser.add_argument("--compile", action="store_true", help="compile the C++ blocks and run nothing")
     parser.add_argument("--cmake", default="cmake")
     parser.add_argument("--cxx", default="c++")
     parser.add_argument("pages", nargs="*", type=pathlib.Path)

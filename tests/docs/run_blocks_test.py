@@ -44,7 +44,7 @@ class RunBlocks(unittest.TestCase):
     def check(self, *page_lines):
         """(all is well, what was printed) for a README.md of these lines."""
         (self.root / "README.md").write_text("\n".join(page_lines) + "\n")
-        options = argparse.Namespace(build=self.build, tool=self.tool, torch=0, cmake="cmake", cxx="c++")
+        options = argparse.Namespace(build=self.build, tool=self.tool, torch=0, compile=False, cmake="cmake", cxx="c++")
         printed = io.StringIO()
         with contextlib.redirect_stdout(printed):
             well = run_blocks.check(options, self.root, run_blocks.find_pages(self.root))
