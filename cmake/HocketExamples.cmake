@@ -5,7 +5,6 @@ foreach(source IN LISTS example_sources)
   cmake_path(GET source STEM example)
   add_executable(example_${example} "${source}")
   hocket_own_code(example_${example})
-  hocket_uses_torch_header(example_${example})
   target_link_libraries(example_${example} PRIVATE hocket)
   set_target_properties(example_${example} PROPERTIES
     OUTPUT_NAME ${example} RUNTIME_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/examples")

@@ -55,16 +55,4 @@ if(HOCKET_TORCH)
   # What World::join() needs on several hosts is in the library, but nobody calls it by name.
   target_link_options(hocket INTERFACE LINKER:--undefined=hocket_provides_gloo)
   set(HOCKET_WITH_TORCH 1)
-
-  # All of libtorch takes a file longer to read than the file itself: once for all programs that use it.
-  file(CONFIGURE OUTPUT "${PROJECT_BINARY_DIR}/torch_precompiled.cpp" CONTENT "")
-  add_library(hocket_torch_precompiled OBJECT EXCLUDE_FROM_ALL "${PROJECT_BINARY_DIR}/torch_precompiled.cpp")
-  hocket_own_code(hocket_torch_precompiled)
-  target_link_libraries(hocket_torch_precompiled PRIVATE hocket)
-  target_precompile_headers(hocket_torch_precompiled PRIVATE <torch/torch.h> <torch/library.h>)
 endif()
-
-function(hocket_uses_torch_header target)
-  target_compile_options(${target} PRIVATE -fPIC) # as the header was compiled
-  target_precompile_headers(${target} REUSE_FROM hocket_torch_precompiled)
-endfunction()

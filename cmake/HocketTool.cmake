@@ -41,7 +41,6 @@ endfunction()
 hocket_program(hocket_tool hocket hocket_core no_torch)
 if(HOCKET_WITH_TORCH)
   hocket_program(hocket_torch_tool hocket-torch hocket with_torch)
-  hocket_uses_torch_header(hocket_torch_tool)
   set_property(TARGET hocket_torch_tool APPEND PROPERTY INSTALL_RPATH "${HOCKET_TORCH_ROOT}/lib")
   add_dependencies(hocket_tool hocket_torch_tool) # whoever builds and runs the command has all of it
 endif()

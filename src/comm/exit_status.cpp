@@ -7,8 +7,9 @@
 #include <charconv>
 #include <cstdint>
 #include <cstring>
-#include <fstream>
-#include <sstream>
+#include <string>
+
+#include "comm/proc_file.h"
 
 namespace hocket {
 
@@ -36,10 +37,7 @@ std::optional<int> from_descriptor(const FileDescriptor& process) {
 // Of a process that has ended and was not reaped: the last field of /proc/PID/stat. The number can't have passed on to another
 // process as long as the state is that of a zombie; where it has, that one is no zombie or not ours to read.
 std::optional<int> from_zombie(pid_t pid) {
-  std::ifstream file(fmt::format("/proc/{}/stat", pid));
-  std::stringstream text;
-  text << file.rdbuf();
-  const std::string stat = text.str();
+  const std::string stat = proc_file(pid, "stat");
   const std::size_t name_end = stat.rfind(')');  // the name may hold anything, also ") Z"
   if (name_end == std::string::npos || stat.compare(name_end, 3, ") Z") != 0) return std::nullopt;
   const std::size_t last = stat.find_last_of(' ');

@@ -16,6 +16,7 @@
 
 #include "comm/cores.h"
 #include "comm/file_descriptor.h"
+#include "comm/proc_file.h"
 #include "comm/rendezvous.h"
 #include "support/processes.h"
 #include "support/temporary_folder.h"
@@ -80,9 +81,7 @@ std::vector<std::string> sorted_lines(const std::string& text) {
 
 // A zombie that nobody has reaped yet doesn't.
 bool runs(pid_t pid) {
-  std::ifstream file(fmt::format("/proc/{}/stat", pid));
-  std::string text;
-  std::getline(file, text);
+  const std::string text = proc_file(pid, "stat");
   const std::size_t name_end = text.rfind(')');
   return name_end != std::string::npos && text[name_end + 2] != 'Z';
 }

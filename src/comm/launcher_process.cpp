@@ -2,20 +2,15 @@
 
 #include <unistd.h>
 
-#include <fstream>
-#include <iterator>
 #include <optional>
 #include <sstream>
 #include <string>
 
+#include "comm/proc_file.h"
+
 namespace hocket {
 
 namespace {
-
-std::string content_of(pid_t pid, const char* name) {
-  std::ifstream file(fmt::format("/proc/{}/{}", pid, name), std::ios::binary);
-  return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
-}
 
 struct Parentage {
   pid_t parent = 0;
@@ -25,7 +20,7 @@ struct Parentage {
 // The fields 4 and 22 of /proc/PID/stat.
 std::optional<Parentage> parentage_of(pid_t pid) {
   constexpr int fields_between = 17;
-  const std::string stat = content_of(pid, "stat");
+  const std::string stat = proc_file(pid, "stat");
   const std::size_t name_end = stat.rfind(')');  // the name may hold anything
   if (name_end == std::string::npos) return std::nullopt;
   std::istringstream rest(stat.substr(name_end + 1));
@@ -39,7 +34,7 @@ std::optional<Parentage> parentage_of(pid_t pid) {
 
 // False also where we may not look: a process of another user is no rank of ours.
 bool was_started_with(pid_t pid, std::string_view variable) {
-  const std::string environment = '\0' + content_of(pid, "environ");
+  const std::string environment = '\0' + proc_file(pid, "environ");
   return environment.find(fmt::format("{}{}=", '\0', variable)) != std::string::npos;
 }
 

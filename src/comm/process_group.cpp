@@ -9,10 +9,11 @@
 #include <cerrno>
 #include <csignal>
 #include <cstring>
-#include <fstream>
-#include <iterator>
 #include <memory>
 #include <sstream>
+#include <string>
+
+#include "comm/proc_file.h"
 
 namespace hocket {
 
@@ -37,9 +38,8 @@ struct Stat {
   pid_t group = 0;
 };
 
-Stat stat_of(const std::string& pid) {
-  std::ifstream file("/proc/" + pid + "/stat");
-  const std::string text{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
+Stat stat_of(pid_t pid) {
+  const std::string text = proc_file(pid, "stat");
   const std::size_t name_begin = text.find('(');
   const std::size_t name_end = text.rfind(')');  // the name may hold anything
   Stat stat;
@@ -87,7 +87,7 @@ std::vector<std::string> ProcessGroup::members() const {
   while (const dirent* entry = readdir(processes.get())) {
     const std::string pid = entry->d_name;
     if (pid == keeper || pid.find_first_not_of("0123456789") != std::string::npos) continue;
-    const Stat stat = stat_of(pid);
+    const Stat stat = stat_of(static_cast<pid_t>(std::stol(pid)));
     if (stat.group == keeper_ && stat.state != 'Z' && stat.state != 'X') {
       members.push_back(fmt::format("{} (pid {})", stat.name, pid));
     }

@@ -1,0 +1,13 @@
+// What the kernel says about a process.
+#pragma once
+
+#include <sys/types.h>
+
+#include <string>
+
+namespace hocket {
+
+// The content of /proc/PID/NAME. Empty where there is no such process, also if it ends while this reads, and where we may not look.
+std::string proc_file(pid_t pid, const char* name);
+
+}  // namespace hocket
