@@ -26,10 +26,11 @@ void Messengers::run() {
     ++idle_;
     something_.wait(lock, [this] { return !errands_.empty(); });
     --idle_;
-    const std::function<void()> errand = std::move(errands_.front());
+    std::function<void()> errand = std::move(errands_.front());
     errands_.pop_front();
     lock.unlock();
     errand();
+    errand = nullptr;  // its tensors may wait for the interpreter's lock, whose owner may be in send()
     lock.lock();
   }
 }

@@ -47,6 +47,13 @@ def futures(rank):
     assert [int(one[0, 1]) for one in gathered] == list(range(size))
 
 
+def many_futures(rank):
+    # Threads that complete futures let go of tensors, for which they need the interpreter's lock: it may be taken by one that asks for
+    # the next future.
+    for _ in range(400):
+        futures(rank)
+
+
 def groups_side_by_side(rank):
     halves = [dist.new_group([0, 1]), dist.new_group([2, 3])]
     mine, odd = halves[rank // 2], dist.new_group([1, 3])
@@ -241,6 +248,7 @@ def symmetric_tensors(rank):
     [
         (2, asynchronous_calls),
         (3, futures),
+        (3, many_futures),
         (4, groups_side_by_side),
         (4, meshes),
         (3, messages),
