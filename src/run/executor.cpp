@@ -1,5 +1,6 @@
 #include "hocket/run/executor.h"
 
+#include <algorithm>
 #include <chrono>
 
 #include "hocket/plan/lifetimes.h"
