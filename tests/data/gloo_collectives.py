@@ -7,11 +7,13 @@ reads FOLDER/inputs.pt, a tensor of sizes [2, 4, 6] with the input of each rank,
 {name: tensor}. src/torch/pytorch_test.cpp compares hocket's with them.
 """
 
+import faulthandler
 import os
 import pathlib
 import sys
 
 RANKS = 2
+SECONDS_TO_ANSWER = 100
 OUTPUT_SPLITS = [[1, 2], [3, 2]]
 INPUT_SPLITS = [[1, 3], [2, 2]]
 
@@ -56,6 +58,8 @@ def results(torch, fc, group, rank, x):
 
 
 def run(rank, folder):
+    faulthandler.enable()
+    faulthandler.dump_traceback_later(SECONDS_TO_ANSWER, exit=True)
     import torch
     import torch.distributed as dist
     import torch.distributed._functional_collectives as fc
