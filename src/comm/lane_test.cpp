@@ -185,5 +185,26 @@ TEST(LaneThreads, may_be_dropped_by_one_of_their_own) {
   while (!watch.expired()) std::this_thread::sleep_for(1ms);
 }
 
+TEST(LaneThreads, rest_when_they_have_let_go_of_all_runners_but_not_for_longer_than_told) {
+  struct Gate final : Runner {
+    void help(WorkState&) override {}
+    void drain() override { open.wait(false); }
+    std::atomic<bool> open = false;
+  };
+  LaneThreads threads;
+  threads.add_runner();
+  auto gate = std::make_shared<Gate>();
+  const std::weak_ptr<Gate> watch = gate;
+  threads.run(gate);
+  const auto start = std::chrono::steady_clock::now();
+  threads.rest(20ms);
+  EXPECT_GE(std::chrono::steady_clock::now() - start, 20ms);
+  gate->open = true;
+  gate->open.notify_all();
+  gate.reset();
+  threads.rest(30s);
+  EXPECT_TRUE(watch.expired());
+}
+
 }  // namespace
 }  // namespace hocket

@@ -9,6 +9,7 @@ namespace hocket {
 struct LaneThreads::Shared {
   mutable std::mutex mutex;
   std::condition_variable changed;
+  std::condition_variable rested;  // one of them is idle again
   std::deque<std::shared_ptr<Runner>> waiting;
   std::vector<std::thread> threads;
   std::size_t idle = 0;
@@ -51,6 +52,12 @@ void LaneThreads::run(std::shared_ptr<Runner> runner) {
   shared_->changed.notify_one();
 }
 
+void LaneThreads::rest(std::chrono::milliseconds longest) const {
+  std::unique_lock lock(shared_->mutex);
+  shared_->rested.wait_for(lock, longest,
+                           [this] { return shared_->waiting.empty() && shared_->idle == shared_->threads.size(); });
+}
+
 std::size_t LaneThreads::count() const {
   const std::lock_guard lock(shared_->mutex);
   return shared_->threads.size();
@@ -71,6 +78,7 @@ void LaneThreads::loop(const std::shared_ptr<Shared>& shared) {
     runner.reset();
     lock.lock();
     ++shared->idle;
+    shared->rested.notify_all();
   }
 }
 

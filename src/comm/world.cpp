@@ -22,7 +22,14 @@ struct World::State {
         groups(launch.world_size, launch.rank),
         neighbours(std::move(its_neighbours)),
         transport(its_transport) {}
+  // A thread that has run the program's last call may still hold the lane, and with it MPI, which the program may end next.
+  ~State() {
+    if (neighbours.wire) threads->rest(longest_rest);
+  }
+  State(const State&) = delete;
+  State& operator=(const State&) = delete;
 
+  static constexpr std::chrono::milliseconds longest_rest{1000};  // calls may be left alone
   LaunchInfo launch;
   WorldOptions options;
   GroupTable groups;
