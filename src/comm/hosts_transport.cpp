@@ -1,6 +1,7 @@
 #include "comm/hosts_transport.h"
 
 #include <cstring>
+#include <thread>
 
 #include "comm/hosts_copying.h"
 #include "comm/hosts_small.h"
@@ -10,6 +11,8 @@ namespace hocket {
 namespace {
 
 constexpr std::int64_t no_place = -1;
+// News of a death is two looks under way, and a third finds it.
+constexpr auto time_for_news = 3 * between_looks_at_peers;
 
 }  // namespace
 
@@ -32,23 +35,36 @@ HostsTransport::~HostsTransport() { alarm_->detach(); }
 Status HostsTransport::run(const GroupCall& call) {
   HOCKET_CHECK(alarm_->check());
   Status status = run_now(call);
-  if (!status) spread(status.error());
+  if (!status) return fail(spread(std::move(status).error()));
   return status;
 }
 
 Result<SymmetricPlace> HostsTransport::allocate(const GroupCall& call) {
   HOCKET_CHECK(alarm_->check());
   Result<SymmetricPlace> place = allocate_now(call);
-  if (!place) spread(place.error());
+  if (!place) return fail(spread(std::move(place).error()));
   return place;
 }
 
-void HostsTransport::spread(const Error& error) {
-  if (error.kind != ErrorKind::peer) return;
+Error HostsTransport::spread(Error error) {
+  if (error.kind != ErrorKind::peer) return error;
+  if (!greeting_.failed_on_all()) error = explained(std::move(error));
   const bool is_news = alarm_->raise(error);
-  if (greeting_.failed_on_all()) return;
+  if (greeting_.failed_on_all()) return error;
   channel_->abandon();
   if (is_news && watch_) watch_->tell(*alarm_, error);
+  return error;
+}
+
+// A message may fail because a rank has died. The watch hears a moment later which one, and of what.
+Error HostsTransport::explained(Error error) {
+  if (!watch_) return error;
+  const Deadline end = std::chrono::steady_clock::now() + time_for_news;
+  do {
+    if (Status status = alarm_->check(); !status) return std::move(status).error();
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  } while (std::chrono::steady_clock::now() < end);
+  return error;
 }
 
 // The call that runs, if one does, hears of it and lets go of the channel.

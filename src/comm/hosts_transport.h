@@ -36,8 +36,9 @@ class HostsTransport final : public Transport {
   Status run_greeted(const GroupCall& call);
   Result<SymmetricPlace> allocate_now(const GroupCall& call);
   Status compare_offsets(const GroupCall& call, std::int64_t own);
-  // Lets all ranks of the group know of a failure.
-  void spread(const Error& error);
+  // Lets all ranks of the group know of a failure. Returns why it failed, as they hear it.
+  Error spread(Error error);
+  Error explained(Error error);
 
   std::shared_ptr<Channel> channel_;
   std::unique_ptr<Transport> local_;

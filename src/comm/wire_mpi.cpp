@@ -72,6 +72,10 @@ void ChannelNumbers::give_back(std::int32_t number) {
 
 namespace {
 
+tl::unexpected<Error> message_failed(std::int32_t peer, const Error& why) {
+  return fail(ErrorKind::peer, "the message from or to rank {} failed: {}", peer, why.message);
+}
+
 class MpiRequest final : public Request {
  public:
   MpiRequest(std::shared_ptr<MpiLibrary> library, std::int32_t peer, HocketMpiRequest* request)
@@ -90,9 +94,7 @@ class MpiRequest final : public Request {
     const Status status =
         library_->call("pass a message on", [&](const HocketMpiTable& mpi) { return mpi.test(request_, &done); });
     if (done != 0 || !status) request_ = nullptr;
-    if (!status) {
-      return fail(ErrorKind::peer, "the message from or to rank {} failed: {}", peer_, status.error().message);
-    }
+    if (!status) return message_failed(peer_, status.error());
     return done != 0;
   }
   std::int32_t peer() const override { return peer_; }
@@ -173,7 +175,11 @@ class MpiWire final : public Wire {
 Result<RequestHandle> make_mpi_request(std::shared_ptr<MpiLibrary> library, std::int32_t peer,
                                        const std::function<int(const HocketMpiTable&, HocketMpiRequest**)>& begin) {
   HocketMpiRequest* made = nullptr;
-  HOCKET_CHECK(library->call("begin a message", [&](const HocketMpiTable& mpi) { return begin(mpi, &made); }));
+  const Status begun = library->call("begin a message", [&](const HocketMpiTable& mpi) { return begin(mpi, &made); });
+  if (!begun) {
+    library->give_up();
+    return message_failed(peer, begun.error());
+  }
   return std::make_unique<MpiRequest>(std::move(library), peer, made);
 }
 

@@ -194,7 +194,8 @@ TEST_F(MpiWireOfOne, puts_errors_into_the_words_of_the_library) {
   EXPECT_EQ(receive->test().error().message,
             "the message from or to rank 0 failed: MPI could not pass a message on: another size");
   FakeMpi::now().send_error = 77;
-  EXPECT_EQ(channel->isend(bytes_of(number), 0, 1).error().message, "MPI could not begin a message: no route");
+  EXPECT_EQ(channel->isend(bytes_of(number), 0, 1).error().message,
+            "the message from or to rank 0 failed: MPI could not begin a message: no route");
 }
 
 TEST_F(MpiWireOfOne, ends_mpi_with_its_last_user) {
