@@ -63,10 +63,21 @@ int start(HocketMpiStarted* started) {
   return MPI_SUCCESS;
 }
 
+// MPICH's MPI_Finalize over UCX closes its connections with the help of ranks that already wait elsewhere: over TCP a program that
+// only initialises, meets in a barrier and finalises stands still in every third run (MPICH 4.0.2, UCX 1.13.1).
+bool may_hang_in_finalize() {
+  std::array<char, MPI_MAX_LIBRARY_VERSION_STRING> version{};
+  int length = 0;
+  MPI_Get_library_version(version.data(), &length);
+  return std::strstr(version.data(), "ch4:ucx") != nullptr;
+}
+
 int stop() {
   int finalised = 0;
   MPI_Finalized(&finalised);
   if (finalised != 0) return MPI_SUCCESS;  // the program was faster
+  if (finalise && may_hang_in_finalize())
+    return MPI_Barrier(spaces[0]);  // nobody needs us any more; the rest ends with us
   for (MPI_Comm& space : spaces) {
     if (space != MPI_COMM_NULL) MPI_Comm_free(&space);
   }
