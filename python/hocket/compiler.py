@@ -56,11 +56,11 @@ def optimize(
     """
     copy = fx.Graph()
     copy.output(copy.graph_copy(gm.graph, {}))
+    settings = Settings(passes, machine, memory_limit, agree, estimate=estimate)
+    report = _optimize_in_place(copy, settings)
     result = fx.GraphModule(gm, copy, type(gm).__name__)
     result.meta.update(gm.meta)
-    settings = Settings(passes, machine, memory_limit, agree, estimate=estimate)
-    result.meta["hocket"] = _optimize_in_place(result.graph, settings)
-    result.recompile()
+    result.meta["hocket"] = report
     return result
 
 

@@ -115,7 +115,7 @@ Time OverlapSearch::try_setting(const Setting& setting, const Candidate* parent)
 
 // First which urgency suits, then which buckets and windows.
 void OverlapSearch::start(std::uint64_t budget) {
-  const auto enough = [&] { return !best_.empty() && explored() * 4 > budget * starts_share; };
+  const auto enough = [&] { return perfect() || (!best_.empty() && explored() * 4 > budget * starts_share); };
   std::array<Time, priorities> best;
   best.fill(std::numeric_limits<Time>::max());
   for (const Setting& setting : plain_starts(classes_)) {
@@ -164,7 +164,7 @@ void OverlapSearch::scatter(const Plan& from, std::uint64_t budget) {
 
 void OverlapSearch::climb(std::uint64_t budget) {
   for (const auto& change : single_changes(classes_)) {
-    if (best_.empty() || explored() * 4 > budget * climb_share) return;
+    if (perfect() || best_.empty() || explored() * 4 > budget * climb_share) return;
     const Candidate parent = best_[0];
     Setting next = parent.setting;
     change(next);
@@ -176,7 +176,7 @@ void OverlapSearch::climb(std::uint64_t budget) {
 // Pulls forward what the best order stands still for, as long as that helps.
 void OverlapSearch::intensify(std::uint64_t budget) {
   std::size_t tried = 0;
-  while (tried < follows.size() && !best_.empty() && explored() < budget) {
+  while (tried < follows.size() && !best_.empty() && explored() < budget && !perfect()) {
     const Candidate parent = best_[0];
     Setting next = parent.setting;
     next.priority = follows[tried].priority;
@@ -218,7 +218,7 @@ void OverlapSearch::explore(std::uint64_t budget) {
   start(budget / walks);
   const std::vector<Candidate> starts = best_;
   // One that ends early leaves more to the others.
-  for (std::uint64_t walk = 1; explored() < budget && walk <= walks * most_walks; ++walk) {
+  for (std::uint64_t walk = 1; explored() < budget && walk <= walks * most_walks && !perfect(); ++walk) {
     const std::uint64_t until = std::min(budget, explored() + budget / walks);
     best_ = starts;
     improved_at_ = tried_;

@@ -50,7 +50,9 @@ OverlapSearch::OverlapSearch(const StepGraph& steps, const OverlapOptions& optio
       grouping_(UnitGraph::grouping(steps, options)),
       units_(steps, grouping_, options, {}),
       classes_(options, units_),
-      maker_(units_) {}
+      maker_(units_) {
+  for (UnitIndex u = 0; u < units_.size(); ++u) all_compute_ += units_.unit(u).compute;
+}
 
 // Programs that do not fit into a processor's caches take more time for the same work: they get less of it, so that the time grows
 // about as n log n. A square root is the same to the bit on every machine.
@@ -64,7 +66,9 @@ std::uint64_t OverlapSearch::budget() const {
   return std::clamp(wanted, std::min(budget.least, most), most);
 }
 
-bool OverlapSearch::hopeless() const { return tried_ - improved_at_ > patience[static_cast<std::size_t>(effort_)]; }
+bool OverlapSearch::hopeless() const {
+  return perfect() || tried_ - improved_at_ > patience[static_cast<std::size_t>(effort_)];
+}
 
 Buckets OverlapSearch::buckets_of(const UnitGraph& units, const MadeOrder& made) const {
   Buckets buckets;
@@ -156,7 +160,7 @@ void OverlapSearch::refine(std::uint64_t budget) {
 
 // Single units, in programs that are small enough: from the plan, and from the original order.
 void OverlapSearch::polish() {
-  if (effort_ == Effort::fast || units_.size() > most_polished) return;
+  if (effort_ == Effort::fast || units_.size() > most_polished || perfect()) return;
   const std::size_t tries = std::min<std::size_t>(polish_work / (units_.size() + 1), most_polish_tries);
   const auto start = [&](const Buckets& buckets, const std::vector<StepIndex>& order) {
     const UnitGraph units(steps_, grouping_, options_, buckets);
@@ -245,9 +249,9 @@ OverlapPlan OverlapSearch::run() {
     if (options_.effort == Effort::max) {
       search(Effort::standard);
       effort_ = Effort::max;
-      scatter(begin, budget() / scattered_share);
+      if (!perfect()) scatter(begin, budget() / scattered_share);
     }
-    search(options_.effort);
+    if (!perfect()) search(options_.effort);
   }
   OverlapPlan plan;
   plan.within_limit = plan_.peak <= limit_;

@@ -37,7 +37,8 @@ class OverlapSearch {
   void find_guides(const std::vector<StepIndex>& original);
   Size peak_of(const std::vector<UnitIndex>& order);
   std::uint64_t budget() const;
-  bool hopeless() const;  // nothing better for long
+  bool perfect() const { return !options_.model && plan_.time <= all_compute_; }  // nothing can be better
+  bool hopeless() const;                                                          // nothing better for long, or at all
   void search(Effort effort);
   bool solve();  // looks at all orders, where they are few; is the plan the best there is?
   std::uint64_t explored() const { return maker_.work() - begun_; }  // work of explore()
@@ -68,6 +69,7 @@ class OverlapSearch {
   OrderMaker maker_;
   Dice dice_;
   Size limit_ = 0;
+  Time all_compute_ = 0;  // of the steps as they are, without copies for buckets
   std::vector<UnitIndex> original_, lean_;
   std::vector<Time> position_, lean_position_;
   std::vector<Candidate> best_;  // by time, few, no two alike

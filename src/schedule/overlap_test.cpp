@@ -204,6 +204,27 @@ TEST(Overlap, gives_the_same_plan_twice) {
   }
 }
 
+// Too many steps for the exact search: a hundred products beside a sum that is used last but waited for first.
+TEST(Overlap, looks_no_further_once_all_communication_is_hidden) {
+  GraphBuilder b("hidden");
+  const GroupId group = b.group("dp", std::vector<Rank>{Rank{0}, Rank{1}});
+  b.world(2, 0);
+  const NodeId x = b.input("x", Dtype::f32, {8, 8});
+  const NodeId sum = b.op("_c10d_functional.wait_tensor", {b.op("_c10d_functional.all_reduce", {x, "sum", group})});
+  NodeId value = x;
+  for (int i = 0; i < 100; ++i) value = b.op("aten.mm", {value, x});
+  b.output(std::vector<NodeId>{b.op("aten.add.Tensor", {sum, value})});
+  const Graph graph = *b.finish();
+  const std::vector<Nanoseconds> times(graph.size(), Nanoseconds::from_picoseconds(1'000'000));
+  const auto steps = StepGraph::of(graph, times);
+  ASSERT_TRUE(steps);
+  OverlapOptions options;
+  options.memory_limit = Bytes(1 << 20);
+  const OverlapPlan plan = plan_overlap(*steps, options);
+  EXPECT_EQ(plan.step_time, Nanoseconds::from_picoseconds(101 * 1'000'000));
+  EXPECT_LT(plan.orders_tried, 10U);
+}
+
 TEST(Overlap, is_never_slower_than_the_original_order) {
   for (std::uint64_t seed = 1; seed < 200; ++seed) {
     const SmallProgram program = small_program(seed);
