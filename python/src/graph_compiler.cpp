@@ -4,7 +4,6 @@
 
 #include <nlohmann/json.hpp>
 
-#include "hocket/cost/captured_machine.h"
 #include "hocket/ir/json.h"
 #include "hocket/report/report.h"
 
@@ -34,7 +33,7 @@ nlohmann::ordered_json measures_of(const Measures& measures) {
 CompiledGraph compile_graph(const std::string& json, const GraphRequest& request) {
   Graph graph = value_of(read_graph_json(json, "the FX graph"));
   CompileOptions options;
-  options.cost.machine = as_captured(value_of(find_machine(request.machine)), graph);
+  options.cost.machine = value_of(find_machine(request.machine));
   options.memory_limit = value_of(parse_memory_limit(request.memory_limit));
   if (!request.passes.empty()) options.passes = value_of(parse_passes(request.passes));
   Compiled compiled = value_of(compile(Subject(graph), options));

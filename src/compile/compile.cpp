@@ -7,6 +7,7 @@
 #include "compile/check.h"
 #include "compile/decisions.h"
 #include "compile/forms.h"
+#include "hocket/cost/captured_machine.h"
 #include "hocket/ir/file.h"
 #include "hocket/ir/text.h"
 #include "hocket/schedule/collective_order.h"
@@ -178,6 +179,8 @@ Result<Compiled> compile(Subject subject, const CompileOptions& options, const P
   CostOptions cost_options = options.cost;
   if (options.all_ranks != nullptr) {
     HOCKET_TRY(cost_options, agreed(subject, options));
+  } else if (const auto* const captured = std::get_if<Graph>(&subject); captured != nullptr && cost_options.captured) {
+    cost_options.machine = as_captured(std::move(cost_options.machine), *captured);
   }
   const CostModel cost(std::move(cost_options));
   compiled.subject = std::move(subject);

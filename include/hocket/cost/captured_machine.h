@@ -1,7 +1,7 @@
 // A machine as a capture knows it. A capture may say what each of its collectives takes; what passes make of them, buckets of
 // several, then has to be judged by the same measure, and not by the machine's.
 //
-//   options.cost.machine = as_captured(*find_machine("h100x8"), graph);
+//   options.cost.machine = as_captured(*find_machine("h100x8"), graph);      // compile() does
 #pragma once
 
 #include "hocket/cost/machine.h"
