@@ -51,6 +51,9 @@ std::vector<std::int64_t> counts_for(std::int32_t rank, std::int64_t count, int 
   return counts;
 }
 
+// From here on it pays to write each tensor of a list by a broadcast of its own, and not all by way of one large tensor.
+constexpr std::int64_t large_part = 256 << 10;  // bytes
+
 // So many for every rank.
 std::vector<std::int64_t> counts_for_all(std::int64_t count, int size) {
   return std::vector<std::int64_t>(static_cast<std::size_t>(size), count);
@@ -66,9 +69,22 @@ DistributedBackend::WorkHandle DistributedBackend::allgather(TensorLists& output
   check_list(op, list, input, size_);
   Started started = start(OpType::ALLGATHER, "hocket:all_gather", inputs, list, opts);
   const at::Tensor from = in_one_piece(input);
+  if (static_cast<std::int64_t>(from.nbytes()) >= large_part) return gather_one_by_one(started, from, list);
   const at::Tensor to = written_joined(op, list, started.back);
   return finish(started, communicator().all_gather(from.const_data_ptr(), to.mutable_data_ptr(), from.numel(),
                                                    moved_as(from), options_with(started, {from, to})));
+}
+
+DistributedBackend::WorkHandle DistributedBackend::gather_one_by_one(Started& started, const at::Tensor& from,
+                                                                     const Tensors& list) {
+  std::vector<Work> works;
+  for (std::int32_t source = 0; source < size_; ++source) {
+    const at::Tensor to = written_in_one_piece(list[static_cast<std::size_t>(source)], false, started.back);
+    const void* const input = source == rank_ ? from.const_data_ptr() : nullptr;
+    works.push_back(communicator().broadcast(input, to.mutable_data_ptr(), from.numel(), moved_as(from), source,
+                                             options_with(started, {from, to})));
+  }
+  return finish(started, std::move(works));
 }
 
 // Here a list of outputs has one tensor for each rank, and there is one such list for each input.

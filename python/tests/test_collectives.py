@@ -163,6 +163,11 @@ def other_layouts_and_types(rank):
     dist.all_gather(outputs, every_second)
     for other in range(size):
         same(outputs[other], made((20,), torch.int32, other)[::2], "every second element")
+    large = made((400, 300), torch.float32, rank)
+    outputs = [large if i == rank else torch.zeros(300, 400).t() for i in range(size)]
+    dist.all_gather(outputs, large, async_op=True).wait()
+    for other in range(size):
+        same(outputs[other], made((400, 300), torch.float32, other), "large transposed tensors, and the input itself")
     complex_numbers = torch.complex(torch.full((3,), 1.0 + rank), torch.full((3,), 2.0))
     dist.all_reduce(complex_numbers)
     same(complex_numbers, torch.complex(torch.full((3,), size * (size + 1) / 2), torch.full((3,), 2.0 * size)), "complex")
