@@ -7,6 +7,9 @@
 
 #include <algorithm>
 #include <limits>
+#include <utility>
+
+#include "comm/strangers.h"
 
 namespace hocket {
 
@@ -44,13 +47,26 @@ bool spin(const Flag& flag, std::uint32_t number, std::chrono::nanoseconds time)
   return false;
 }
 
+constexpr std::chrono::microseconds turn_of_a_stranger{500};
+thread_local Strangers strangers;
+
 bool yield(const Flag& flag, std::uint32_t number, std::chrono::nanoseconds time) {
-  const auto end = Clock::now() + time;
+  if (strangers.expected()) return raised(flag, number);
+  auto now = Clock::now();
+  const auto end = now + time;
   do {
-    if (raised(flag, number)) return true;
+    if (raised(flag, number)) {
+      strangers.not_met();
+      return true;
+    }
     sched_yield();
-  } while (Clock::now() < end);
-  return false;
+    const auto before = std::exchange(now, Clock::now());
+    if (now - before > turn_of_a_stranger) {
+      strangers.met();
+      break;
+    }
+  } while (now < end);
+  return raised(flag, number);
 }
 
 }  // namespace

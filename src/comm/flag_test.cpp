@@ -10,6 +10,7 @@
 
 #include "comm/host_memory.h"
 #include "comm/peer_watch.h"
+#include "comm/strangers.h"
 #include "support/processes.h"
 
 namespace hocket {
@@ -159,6 +160,26 @@ TEST(PeerWatch, names_a_rank_that_was_killed_and_one_that_ended) {
   EXPECT_THAT(ranks[0].said,
               testing::MatchesRegex("true; rank 11 \\(pid [0-9]+\\) was killed by signal 9 \\(Killed\\); "
                                     "rank 12 \\(pid [0-9]+\\) exited with code 5"));
+}
+
+TEST(Strangers, are_expected_for_the_longer_the_more_often_they_were_met) {
+  const auto waits_asleep = [](Strangers& strangers) {
+    int waits = 0;
+    while (strangers.expected()) ++waits;
+    return waits;
+  };
+  Strangers strangers;
+  EXPECT_EQ(waits_asleep(strangers), 0);
+  std::vector<int> waits;
+  for (int i = 0; i < 7; ++i) {
+    strangers.met();
+    waits.push_back(waits_asleep(strangers));
+  }
+  EXPECT_THAT(waits, testing::ElementsAre(8, 16, 32, 64, 128, 256, 256));
+  for (int i = 0; i < 10; ++i) strangers.not_met();
+  EXPECT_EQ(waits_asleep(strangers), 0);
+  strangers.met();
+  EXPECT_EQ(waits_asleep(strangers), 8);
 }
 
 TEST(WaitPolicy, spins_only_where_every_rank_has_a_core) {
