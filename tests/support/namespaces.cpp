@@ -30,12 +30,6 @@ bool on_path(const std::string& program) {
 
 std::string quoted(const std::string& word) { return "'" + word + "'"; }  // our words have no quotes in them
 
-// The kernel says up to a second later that a cable is plugged in, and until then MPICH takes the host for one without network.
-std::string until_up(const std::string& host, const std::string& link) {
-  return "timeout 10 sh -c 'until ip -n " + host + " link show dev " + link +
-         " | grep -q \"state UP\"; do sleep 0.01; done'";
-}
-
 // Launchers end all ranks when one dies. So they get to see a shell that stays until the others are done.
 void append(std::vector<std::string>& command, const std::vector<std::string>& program, TwoHosts::Survivors survivors) {
   if (survivors == TwoHosts::Survivors::go_on) {
@@ -113,7 +107,6 @@ void TwoHosts::make(const std::string& rate) {
     commands.push_back("tc -n " + names_[host] + " qdisc add" + device + " root tbf rate " + rate +
                        " burst 256kb latency 100ms");
   }
-  for (int host = 0; host < 2; ++host) commands.push_back(until_up(names_[host], "hkv" + std::to_string(host + 1)));
   for (const std::string& command : commands) {
     if (std::system(command.c_str()) == 0) continue;
     failure_ = "this command failed: " + command;
@@ -212,21 +205,17 @@ std::vector<std::string> TwoHosts::open_mpi(int ranks_each, const std::vector<st
 std::vector<std::string> TwoHosts::mpich(int ranks_each, const std::vector<std::string>& program,
                                          Survivors survivors) const {
   const std::string ranks = ":" + std::to_string(ranks_each);
-  std::vector<std::string> command = {
-      "mpiexec.mpich",
-      "-launcher",
-      "ssh",
-      "-launcher-exec",
-      folder_ + "/agent",
-      "-localhost",
-      addresses[0],
-      "-hosts",
-      addresses[0] + ranks + "," + addresses[1] + ranks,
-      "-genv",
-      "UCX_TLS",
-      "tcp,self",  // MPICH would see that both hosts are this machine, and use its memory
-      "-n",
-      std::to_string(2 * ranks_each)};
+  std::vector<std::string> command = {"mpiexec.mpich",
+                                      "-launcher",
+                                      "ssh",
+                                      "-launcher-exec",
+                                      folder_ + "/agent",
+                                      "-localhost",
+                                      addresses[0],
+                                      "-hosts",
+                                      addresses[0] + ranks + "," + addresses[1] + ranks,
+                                      "-n",
+                                      std::to_string(2 * ranks_each)};
   if (survivors == Survivors::go_on) command.push_back("-disable-auto-cleanup");
   append(command, program, survivors);
   return command;

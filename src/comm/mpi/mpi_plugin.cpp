@@ -2,16 +2,11 @@
 #define OMPI_SKIP_MPICXX 1
 #define MPICH_SKIP_MPICXX 1
 #include <mpi.h>
-#include <sys/socket.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <array>
-#include <cstdlib>
 #include <cstring>
-#include <iterator>
 #include <memory>
-#include <string_view>
 #include <vector>
 
 #include "comm/mpi/mpi_table.h"
@@ -68,40 +63,10 @@ int start(HocketMpiStarted* started) {
   return MPI_SUCCESS;
 }
 
-// MPICH's MPI_Finalize over UCX closes its connections with the help of ranks that already wait elsewhere: over TCP a program that
-// only initialises, meets in a barrier and finalises stands still in every third run (MPICH 4.0.2, UCX 1.13.1).
-bool may_hang_in_finalize() {
-  std::array<char, MPI_MAX_LIBRARY_VERSION_STRING> version{};
-  int length = 0;
-  MPI_Get_library_version(version.data(), &length);
-  return std::strstr(version.data(), "ch4:ucx") != nullptr;
-}
-
-// What MPI_Finalize says last, to MPICH's launcher: that this process may go. To one that goes without a word the launcher answers
-// by killing the others. The words are those of PMI 1, which Hydra speaks.
-void take_leave_of_hydra() {
-  const char* const descriptor = std::getenv("PMI_FD");
-  if (descriptor == nullptr || std::getenv("HYDI_CONTROL_FD") == nullptr) return;  // another launcher
-  const int hydra = std::atoi(descriptor);
-  constexpr std::string_view farewell = "cmd=finalize\n";
-  if (write(hydra, farewell.data(), farewell.size()) != std::ssize(farewell)) return;
-  std::array<char, 64> answer{};
-  if (read(hydra, answer.data(), answer.size()) <= 0) return;  // it is gone itself
-  shutdown(hydra, SHUT_RDWR);
-}
-
-// Nobody needs this rank any more when all have come to the barrier.
-int leave_unfinalised() {
-  const int error = MPI_Barrier(spaces[0]);
-  if (error == MPI_SUCCESS) take_leave_of_hydra();
-  return error;
-}
-
 int stop() {
   int finalised = 0;
   MPI_Finalized(&finalised);
   if (finalised != 0) return MPI_SUCCESS;  // the program was faster
-  if (finalise && may_hang_in_finalize()) return leave_unfinalised();
   for (MPI_Comm& space : spaces) {
     if (space != MPI_COMM_NULL) MPI_Comm_free(&space);
   }
