@@ -43,11 +43,17 @@ std::vector<std::int64_t> in_elements(const char* op, const char* which, const s
   return elements;
 }
 
-std::vector<std::int64_t> equal_splits(const char* op, const char* which, const at::Tensor& tensor, int size) {
+// Of the tensor, for each rank.
+std::int64_t equal_rows(const char* op, const char* which, const at::Tensor& tensor, int size) {
   const std::int64_t rows = tensor.dim() == 0 ? 1 : tensor.size(0);
   TORCH_CHECK_VALUE(rows % size == 0, op, " got an ", which, " of ", rows, " rows, which can't be divided among the ",
                     size, " ranks of the group: give splits");
-  return std::vector<std::int64_t>(static_cast<std::size_t>(size), rows / size);
+  return rows / size;
+}
+
+void fill_splits(std::vector<std::int64_t>& splits, const char* op, const char* which, const at::Tensor& tensor,
+                 int size) {
+  if (splits.empty()) splits.assign(static_cast<std::size_t>(size), equal_rows(op, which, tensor, size));
 }
 
 }  // namespace
@@ -153,13 +159,14 @@ DistributedBackend::WorkHandle DistributedBackend::alltoall_base(at::Tensor& out
   Started started = start(OpType::ALLTOALL_BASE, "hocket:all_to_all", {input}, {output}, opts);
   const at::Tensor from = in_one_piece(input);
   const at::Tensor to = written_in_one_piece(output, false, started.back);
-  const bool equal = input_splits.empty() && output_splits.empty() && from.numel() == to.numel();
-  if (input_splits.empty()) input_splits = equal_splits(op, "input", input, size_);
-  if (output_splits.empty()) output_splits = equal_splits(op, "output", output, size_);
-  if (equal) {
+  if (input_splits.empty() && output_splits.empty() && from.numel() == to.numel()) {
+    equal_rows(op, "input", input, size_);
+    equal_rows(op, "output", output, size_);
     return finish(started, communicator().all_to_all(from.const_data_ptr(), to.mutable_data_ptr(), from.numel() / size_,
                                                      moved_as(from), options_with(started, {from, to})));
   }
+  fill_splits(input_splits, op, "input", input, size_);
+  fill_splits(output_splits, op, "output", output, size_);
   return finish(
       started, communicator().all_to_all(from.const_data_ptr(), in_elements(op, "input", input_splits, input, size_),
                                          to.mutable_data_ptr(), in_elements(op, "output", output_splits, output, size_),

@@ -68,23 +68,26 @@ DistributedBackend::WorkHandle DistributedBackend::allgather(TensorLists& output
   const Tensors& list = only(op, "output", outputs);
   check_list(op, list, input, size_);
   Started started = start(OpType::ALLGATHER, "hocket:all_gather", inputs, list, opts);
-  const at::Tensor from = in_one_piece(input);
-  if (static_cast<std::int64_t>(from.nbytes()) >= large_part) return gather_one_by_one(started, from, list);
-  const at::Tensor to = written_joined(op, list, started.back);
-  return finish(started, communicator().all_gather(from.const_data_ptr(), to.mutable_data_ptr(), from.numel(),
-                                                   moved_as(from), options_with(started, {from, to})));
+  std::vector<Work> works;
+  add_gather(op, started, input, list, works);
+  return finish(started, std::move(works));
 }
 
-DistributedBackend::WorkHandle DistributedBackend::gather_one_by_one(Started& started, const at::Tensor& from,
-                                                                     const Tensors& list) {
-  std::vector<Work> works;
+void DistributedBackend::add_gather(const char* op, Started& started, const at::Tensor& input, const Tensors& list,
+                                    std::vector<Work>& works) {
+  const at::Tensor from = in_one_piece(input);
+  if (static_cast<std::int64_t>(from.nbytes()) < large_part) {
+    const at::Tensor to = written_joined(op, list, started.back);
+    works.push_back(communicator().all_gather(from.const_data_ptr(), to.mutable_data_ptr(), from.numel(),
+                                              moved_as(from), options_with(started, {from, to})));
+    return;
+  }
   for (std::int32_t source = 0; source < size_; ++source) {
     const at::Tensor to = written_in_one_piece(list[static_cast<std::size_t>(source)], false, started.back);
-    const void* const input = source == rank_ ? from.const_data_ptr() : nullptr;
-    works.push_back(communicator().broadcast(input, to.mutable_data_ptr(), from.numel(), moved_as(from), source,
+    const void* const data = source == rank_ ? from.const_data_ptr() : nullptr;
+    works.push_back(communicator().broadcast(data, to.mutable_data_ptr(), from.numel(), moved_as(from), source,
                                              options_with(started, {from, to})));
   }
-  return finish(started, std::move(works));
 }
 
 // Here a list of outputs has one tensor for each rank, and there is one such list for each input.
@@ -104,10 +107,7 @@ DistributedBackend::WorkHandle DistributedBackend::allgather_coalesced(TensorLis
     Tensors list;
     for (const Tensors& of_rank : outputs) list.push_back(of_rank[i]);
     check_list(op, list, inputs[i], size_);
-    const at::Tensor from = in_one_piece(inputs[i]);
-    const at::Tensor to = written_joined(op, list, started.back);
-    works.push_back(communicator().all_gather(from.const_data_ptr(), to.mutable_data_ptr(), from.numel(),
-                                              moved_as(from), options_with(started, {from, to})));
+    add_gather(op, started, inputs[i], list, works);
   }
   return finish(started, std::move(works));
 }

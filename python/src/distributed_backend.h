@@ -93,8 +93,9 @@ class DistributedBackend final : public c10d::Backend {
   WorkHandle finish(Started& started, std::vector<Work> works);
   WorkHandle message(c10d::OpType op, const char* title, Tensors& tensors, int peer, int tag);
   WorkHandle receive_from_anyone(Started& started, const Transfer& into, Dtype dtype, int tag);
-  // An all_gather into the tensors of the list, without one that holds them all.
-  WorkHandle gather_one_by_one(Started& started, const at::Tensor& from, const Tensors& list);
+  // An all_gather into the tensors of the list; into large ones without one that holds them all.
+  void add_gather(const char* op, Started& started, const at::Tensor& input, const Tensors& list,
+                  std::vector<Work>& works);
   // What all ranks have, one behind the other, when it returns.
   at::Tensor gather_now(const at::Tensor& mine, const CallOptions& options);
   std::int32_t root(const char* op, std::int64_t rank) const;

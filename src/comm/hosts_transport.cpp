@@ -48,9 +48,12 @@ Result<SymmetricPlace> HostsTransport::allocate(const GroupCall& call) {
 
 Error HostsTransport::spread(Error error) {
   if (error.kind != ErrorKind::peer) return error;
-  if (!greeting_.failed_on_all()) error = explained(std::move(error));
+  if (greeting_.failed_on_all()) {
+    alarm_->raise(error);
+    return error;
+  }
+  error = explained(std::move(error));
   const bool is_news = alarm_->raise(error);
-  if (greeting_.failed_on_all()) return error;
   channel_->abandon();
   if (is_news && watch_) watch_->tell(*alarm_, error);
   return error;

@@ -2,10 +2,13 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
+#include <map>
+#include <optional>
+#include <vector>
 
 #include "cost/calls.h"
-#include "cost/collective_estimate.h"
+#include "hocket/base/log.h"
+#include "hocket/cost/cost_model.h"
 
 namespace hocket {
 
@@ -40,11 +43,6 @@ ByRow told_by(const Graph& graph) {
         {static_cast<double>(calls.moved(i, *comm).count), static_cast<double>(calls.measured(i).picoseconds) / 1e3});
   }
   return rows;
-}
-
-double time_on(const Machine& machine, CollectiveKind kind, std::span<const Rank> ranks, Bytes moved) {
-  const Bytes payload = payload_of(kind, static_cast<std::int64_t>(ranks.size()), moved);
-  return estimate_collective(machine, kind, ranks, moved, payload).ns();
 }
 
 template <class Model>
@@ -82,7 +80,8 @@ std::optional<Line> fitted(const Told& told) {
   return line;
 }
 
-double mean_ratio(const Told& told, const auto& model) {
+template <class Model>
+double mean_ratio(const Told& told, const Model& model) {
   double sum = 0;
   for (const Said& said : told.times) sum += said.ns / std::max(model(said.bytes), 1.0);
   return sum / static_cast<double>(told.times.size());
@@ -95,10 +94,11 @@ CollectiveTable table_of(const Machine& machine) {
 }  // namespace
 
 Machine as_captured(Machine machine, const Graph& graph) {
+  const CostModel cost({.machine = machine});
   std::optional<CollectiveTable> changed;
   for (const auto& [row, told] : told_by(graph)) {
-    const auto by_machine = [&machine, kind = row.first, &ranks = told.ranks](double bytes) {
-      return time_on(machine, kind, ranks, Bytes(static_cast<std::int64_t>(bytes)));
+    const auto by_machine = [&cost, kind = row.first, &ranks = told.ranks](double bytes) {
+      return cost.collective(kind, ranks, Bytes(static_cast<std::int64_t>(bytes))).ns();
     };
     const double error = worst_error(told, by_machine);
     if (error <= agrees) continue;
@@ -111,8 +111,9 @@ Machine as_captured(Machine machine, const Graph& graph) {
       const auto bytes = static_cast<double>(size);
       times.push_back(is_line ? (*line)(bytes) : ratio * by_machine(bytes));
     }
-    // Times that are no numbers are the only ones that a table refuses, and captures have none.
-    if (const Status added = changed->add(row.first, row.second, std::move(times)); !added) continue;
+    if (const Status added = changed->add(row.first, row.second, std::move(times)); !added) {
+      log().warn("the machine's times stay: {}", added.error().message);
+    }
   }
   if (changed) machine.collectives = std::move(changed);
   return machine;

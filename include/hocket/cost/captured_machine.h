@@ -10,8 +10,8 @@
 namespace hocket {
 
 // For each kind and group size whose captured times are not the machine's (by more than 2 %), a row in its table of collectives:
-// the latency and the bandwidth that fit those times best, or where all have one size the machine's times, scaled. A machine that
-// the capture agrees with, or says nothing of, stays as it is.
+// the latency and the bandwidth that fit those times best, or where none fit (all have one size) the machine's times, scaled. A
+// machine that the capture agrees with, or says nothing of, stays as it is.
 Machine as_captured(Machine machine, const Graph& graph);
 
 }  // namespace hocket
