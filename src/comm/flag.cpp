@@ -47,13 +47,13 @@ bool spin(const Flag& flag, std::uint32_t number, std::chrono::nanoseconds time)
   return false;
 }
 
-constexpr std::chrono::microseconds turn_of_a_stranger{500};
+constexpr std::chrono::microseconds turn_of_a_stranger{500};  // or of a rank with much to copy
 thread_local Strangers strangers;
 
-bool yield(const Flag& flag, std::uint32_t number, std::chrono::nanoseconds time) {
+bool yield(const Flag& flag, std::uint32_t number, const WaitPolicy& policy) {
   if (strangers.expected()) return raised(flag, number);
   auto now = Clock::now();
-  const auto end = now + time;
+  const auto end = now + policy.yield;
   do {
     if (raised(flag, number)) {
       strangers.not_met();
@@ -62,7 +62,8 @@ bool yield(const Flag& flag, std::uint32_t number, std::chrono::nanoseconds time
     sched_yield();
     const auto before = std::exchange(now, Clock::now());
     if (now - before > turn_of_a_stranger) {
-      strangers.met();
+      // A rank that copies a large block takes its time, too: then there are no more to run than ranks.
+      if (threads_to_run() > policy.ranks) strangers.met();
       break;
     }
   } while (now < end);
@@ -73,8 +74,8 @@ bool yield(const Flag& flag, std::uint32_t number, std::chrono::nanoseconds time
 
 WaitPolicy WaitPolicy::for_ranks(std::int64_t ranks, std::int64_t cores) {
   using std::chrono::microseconds;
-  if (ranks <= cores) return {microseconds(50), microseconds(50)};
-  return {microseconds(0), microseconds(200)};
+  if (ranks <= cores) return {microseconds(50), microseconds(50), ranks};
+  return {microseconds(0), microseconds(200), ranks};
 }
 
 std::int64_t processor_count() {
@@ -100,7 +101,7 @@ bool spin_briefly_until_raised(const Flag& flag, std::uint32_t number) {
 }
 
 bool spin_until_raised(const Flag& flag, std::uint32_t number, const WaitPolicy& policy) {
-  return raised(flag, number) || spin(flag, number, policy.spin) || yield(flag, number, policy.yield);
+  return raised(flag, number) || spin(flag, number, policy.spin) || yield(flag, number, policy);
 }
 
 void sleep_until_raised(Flag& flag, std::uint32_t number, std::chrono::nanoseconds time) {

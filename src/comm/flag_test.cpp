@@ -5,6 +5,7 @@
 #include <signal.h>
 
 #include <cstring>
+#include <limits>
 #include <memory>
 #include <thread>
 
@@ -180,6 +181,26 @@ TEST(Strangers, are_expected_for_the_longer_the_more_often_they_were_met) {
   EXPECT_EQ(waits_asleep(strangers), 0);
   strangers.met();
   EXPECT_EQ(waits_asleep(strangers), 8);
+}
+
+TEST(Strangers, are_among_the_threads_to_run) {
+  constexpr std::int64_t unknown = std::numeric_limits<std::int64_t>::max();
+  EXPECT_EQ(threads_to_run("0.52 0.41 0.38 3/412 29711\n"), 3);
+  EXPECT_EQ(threads_to_run("1/2"), 1);
+  for (const char* const other : {"", "0.52 0.41", "/", " /412", "x/412", "99999999999999999999/1"})
+    EXPECT_EQ(threads_to_run(other), unknown) << other;
+
+  // Others may end or begin, so some time it is at least one more with a thread that computes than this one alone.
+  std::atomic<bool> over = false;
+  std::thread busy([&] {
+    while (!over) continue;
+  });
+  std::int64_t most = 0;
+  for (const Deadline end = in(10s); most < 2 && std::chrono::steady_clock::now() < end;) most = threads_to_run();
+  over = true;
+  busy.join();
+  EXPECT_GE(most, 2);
+  EXPECT_LT(most, unknown);
 }
 
 TEST(WaitPolicy, spins_only_where_every_rank_has_a_core) {

@@ -11,8 +11,8 @@
 namespace hocket {
 
 // Not by a stream: if the process ends between opening and reading, the kernel says ESRCH, which a stream's buffer throws.
-std::string proc_file(pid_t pid, const char* name) {
-  const FileDescriptor file(open(fmt::format("/proc/{}/{}", pid, name).c_str(), O_RDONLY | O_CLOEXEC));
+std::string proc_file(const std::string& name) {
+  const FileDescriptor file(open(("/proc/" + name).c_str(), O_RDONLY | O_CLOEXEC));
   std::string content;
   if (file.number() < 0) return content;
   char piece[4096];
@@ -24,5 +24,7 @@ std::string proc_file(pid_t pid, const char* name) {
     content.append(piece, static_cast<std::size_t>(count));
   }
 }
+
+std::string proc_file(pid_t pid, const char* name) { return proc_file(fmt::format("{}/{}", pid, name)); }
 
 }  // namespace hocket

@@ -14,6 +14,8 @@ namespace {
 
 constexpr auto longest_wait_for_a_record = std::chrono::seconds(1);
 constexpr std::int64_t slots_alignment = 4096;
+// About 10 µs. Of 2, 4, 8, 16 and 32 this gave the shortest calls of 8 B to 64 KiB between 4 ranks on 2 cores, a third less than none.
+constexpr int looks_at_other_cores = 8;
 
 std::int64_t rounded_up(std::int64_t bytes, std::int64_t multiple) {
   return (bytes + multiple - 1) / multiple * multiple;
@@ -110,17 +112,36 @@ Status Rounds::wait(std::int32_t place, std::uint32_t round) {
     // Who spins on the core of the one it waits for only keeps that one from going on. Where cores are free, the way out is to sleep:
     // the kernel looks for an idle core when it wakes somebody, not when somebody yields.
     if (shares_core_with(place)) return wait_long(place, round);
+  } else if (all_here_have_come(round)) {
+    // Whom this core could go to only waits, too. The others' cores need less time than going there and back.
+    for (int i = 0; i < looks_at_other_cores; ++i) {
+      if (spin_briefly_until_raised(flag, round)) return {};
+    }
   }
   if (spin_until_raised(flag, round, host_->policy())) return {};
   return wait_long(place, round);
 }
 
-// As far as is known: ranks say where they are when they wait.
-bool Rounds::shares_core_with(std::int32_t place) {
+// Ranks say where they are when they wait. One more than the number of the core; 0 if nobody knows.
+std::int32_t Rounds::say_where() {
   const std::int32_t here = sched_getcpu() + 1;
   std::atomic<std::int32_t>& mine = control_of(place_).core;
   if (mine.load(std::memory_order_relaxed) != here) mine.store(here, std::memory_order_relaxed);
-  return here > 0 && control_of(place).core.load(std::memory_order_relaxed) == here;
+  return here;
+}
+
+bool Rounds::was_on(std::int32_t place, std::int32_t core) const {
+  return core > 0 && control_of(place).core.load(std::memory_order_relaxed) == core;
+}
+
+bool Rounds::shares_core_with(std::int32_t place) { return was_on(place, say_where()); }
+
+bool Rounds::all_here_have_come(std::uint32_t round) {
+  const std::int32_t here = say_where();
+  for (std::int32_t place = 0; place < size(); ++place) {
+    if (place != place_ && was_on(place, here) && !raised(line_of(place, round).flag, round)) return false;
+  }
+  return true;
 }
 
 Status Rounds::wait_long(std::int32_t place, std::uint32_t round) {

@@ -125,7 +125,10 @@ class Rounds {
   Status wait(std::int32_t place, std::uint32_t round);
   Status wait_for_slot();
   tl::unexpected<Error> called_something_else(std::int32_t place);
+  std::int32_t say_where();
+  bool was_on(std::int32_t place, std::int32_t core) const;
   bool shares_core_with(std::int32_t place);
+  bool all_here_have_come(std::uint32_t round);
   Status wait_long(std::int32_t place, std::uint32_t round);
   Status check_peers() const;
   Error late(std::int32_t place) const;

@@ -4,8 +4,16 @@
 #pragma once
 
 #include <algorithm>
+#include <cstdint>
+#include <string_view>
 
 namespace hocket {
+
+// All threads of the machine that run or could run now, as the kernel counts them. Takes some microseconds. The largest number where it
+// can't be found out.
+std::int64_t threads_to_run();
+// The same of the text of /proc/loadavg.
+std::int64_t threads_to_run(std::string_view loadavg);
 
 class Strangers {
  public:

@@ -22,7 +22,10 @@ struct Tuning {
     Tuning tuning;
     if (ranks <= 2) tuning.one_shot_until = always;  // each would reduce one half, and copy it twice for that
     // A round is over when all ranks have had a turn on the cores they share: few large ones are faster.
-    if (ranks > cores) tuning.whole_until = std::int64_t{1} << 20;
+    if (ranks > cores) {
+      tuning.whole_until = std::int64_t{1} << 20;
+      tuning.block = std::int64_t{128} << 10;
+    }
     return tuning;
   }
   friend bool operator==(const Tuning&, const Tuning&) = default;
