@@ -25,8 +25,6 @@ Combiner::Combiner(const HostsLayout& layout, const GroupCall& call)
       op_(call.reduce),
       factor_(call.factor) {}
 
-bool Combiner::travels_raw(const Piece& piece) const { return piece.places() == 1 && op_ != ReduceOp::premul_sum; }
-
 std::int64_t Combiner::width_of(const Piece& piece) const { return size_of(travels_raw(piece) ? dtype_ : working_); }
 
 void Combiner::combine_inputs(const Piece& piece, std::span<const std::byte* const> inputs, std::byte* output,
@@ -78,8 +76,7 @@ const std::byte* Combiner::walk(Walk& at, std::int32_t first, std::int32_t last)
   const std::byte* const left = walk(at, first, middle);
   const std::byte* const right = walk(at, middle, last);
   std::byte* const both = at.buffer();
-  const ReduceOp op = first_op() == ReduceOp::premul_sum ? ReduceOp::sum : first_op();
-  reduce(reduction(op), std::array{left, right}, both, at.count);
+  reduce(reduction(second_op()), std::array{left, right}, both, at.count);
   return both;
 }
 
@@ -102,8 +99,16 @@ void Combiner::combine_pieces(std::span<const std::byte* const> pieces, std::byt
     at.count = std::min(chunk, count - at.at);
     at.next_piece = 0;
     at.used = 0;
-    const std::byte* const sum = walk(at, 0, layout_->size());
-    finish(sum, output + at.at * size_of(dtype_), at.count);
+    std::byte* const result = output + at.at * size_of(dtype_);
+    if (working_ != dtype_ || layout_->pieces().size() == 1) {
+      finish(walk(at, 0, layout_->size()), result, at.count);
+      continue;
+    }
+    // The last two straight into the result.
+    const std::int32_t middle = tree_middle(0, layout_->size());
+    const std::byte* const left = walk(at, 0, middle);
+    const std::byte* const right = walk(at, middle, layout_->size());
+    reduce(reduction(op_ == ReduceOp::avg ? op_ : second_op()), std::array{left, right}, result, at.count);
   }
 }
 

@@ -28,7 +28,7 @@ class Combiner {
   // Combines the inputs of the piece's places, in their order, as far as it travels.
   void combine_inputs(const Piece& piece, std::span<const std::byte* const> inputs, std::byte* output,
                       std::int64_t count) const;
-  // The result, from what travelled of every piece, in the order of layout().pieces().
+  // The result, from what travelled of every piece, in the order of layout().pieces(). It may take the place of a piece.
   void combine_pieces(std::span<const std::byte* const> pieces, std::byte* output, std::int64_t count) const;
 
  private:
@@ -36,7 +36,10 @@ class Combiner {
   const std::byte* walk(Walk& at, std::int32_t first, std::int32_t last) const;
   void finish(const std::byte* sum, std::byte* output, std::int64_t count) const;
   Reduction reduction(ReduceOp op) const { return {working_, op, factor_, layout_->size()}; }
-  bool travels_raw(const Piece& piece) const;
+  // Whether that piece is one rank's input as it is.
+  bool travels_raw(const Piece& piece) const { return piece.places() == 1 && op_ != ReduceOp::premul_sum; }
+  // What remains to be done with what hosts have combined.
+  ReduceOp second_op() const { return first_op() == ReduceOp::premul_sum ? ReduceOp::sum : first_op(); }
 
   const HostsLayout* layout_;
   Dtype dtype_;

@@ -1,6 +1,7 @@
 #include "comm/hosts_reduce.h"
 
 #include <algorithm>
+#include <cstring>
 
 #include "comm/hosts_reduce_local.h"
 
@@ -96,7 +97,7 @@ struct HostsReduce::Running {
       const std::int64_t width = combiner.width_of(piece);
       for (std::int32_t host = 0; host < layout.hosts(); ++host) {
         if (host == layout.host()) continue;
-        HOCKET_CHECK(context.send(flight.sends, from + flight.start(host) * width, flight.part(host) * width,
+        HOCKET_CHECK(context.send(flight.piece_sends, from + flight.start(host) * width, flight.part(host) * width,
                                   layout.leader(host), tag_pieces));
       }
     }
@@ -127,17 +128,19 @@ struct HostsReduce::Running {
   Status receive_results(Flight& flight) {
     for (std::int32_t host = 0; host < layout.hosts() && !scatters; ++host) {
       if (host == layout.host()) continue;
-      HOCKET_CHECK(context.receive(flight.incoming, flight.result + flight.start(host) * size, flight.part(host) * size,
-                                   layout.leader(host), tag_results));
+      HOCKET_CHECK(context.receive(flight.incoming, flight.arriving + flight.start(host) * size,
+                                   flight.part(host) * size, layout.leader(host), tag_results));
     }
     return {};
   }
 
   Status start(std::int64_t number) {
     Flight& flight = this->flight(number);
-    HOCKET_CHECK(context.wait(flight.sends, call));  // of the block that was here before
+    HOCKET_CHECK(wait_for_sends(flight));  // of the block that was here before
     plan(flight, number * block, std::min(block, call.count - number * block));
     HOCKET_CHECK(combine_on_host(context, combiner, flight, call));
+    const bool in_place = !flight.own.empty() && flight.own.front() == flight.result;
+    flight.arriving = in_place ? flight.finished.reserve(flight.count() * size) : flight.result;
     ++newest;
     if (!layout.leads()) return {};
     flight.incoming.clear();
@@ -155,7 +158,7 @@ struct HostsReduce::Running {
     flight.state = Flight::State::results;
     for (std::int32_t host = 0; host < layout.hosts() && !scatters; ++host) {
       if (host == layout.host()) continue;
-      HOCKET_CHECK(context.send(flight.sends, result, count * size, layout.leader(host), tag_results));
+      HOCKET_CHECK(context.send(flight.result_sends, result, count * size, layout.leader(host), tag_results));
     }
     return {};
   }
@@ -210,7 +213,25 @@ struct HostsReduce::Running {
     if (layout.leads()) HOCKET_CHECK(wait_until_ready(flight));
     ++oldest;
     flight.state = Flight::State::empty;
+    HOCKET_CHECK(land_arrived(flight));
     return deliver_on_host(context, flight, call);
+  }
+
+  // What came from others while the same place of the result was still being sent.
+  Status land_arrived(Flight& flight) {
+    if (flight.arriving == flight.result) return {};
+    HOCKET_CHECK(context.wait(flight.piece_sends, call));
+    for (std::int32_t host = 0; host < layout.hosts(); ++host) {
+      if (host == layout.host()) continue;
+      const std::int64_t at = flight.start(host) * size;
+      std::memcpy(flight.result + at, flight.arriving + at, static_cast<std::size_t>(flight.part(host) * size));
+    }
+    return {};
+  }
+
+  Status wait_for_sends(Flight& flight) {
+    HOCKET_CHECK(context.wait(flight.piece_sends, call));
+    return context.wait(flight.result_sends, call);
   }
 
   Status all() {
@@ -221,7 +242,7 @@ struct HostsReduce::Running {
       const std::int64_t done = number - (depth - 1);
       if (done >= 0) HOCKET_CHECK(finish(done));
     }
-    for (Flight& flight : flights) HOCKET_CHECK(context.wait(flight.sends, call));
+    for (Flight& flight : flights) HOCKET_CHECK(wait_for_sends(flight));
     return {};
   }
 };

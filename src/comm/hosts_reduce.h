@@ -46,12 +46,14 @@ struct Flight {
   std::vector<Landing> outputs;
   std::vector<std::int64_t> starts;      // of each host's part, in elements, and the end of the last
   std::byte* result = nullptr;           // of the whole block in an all_reduce, of the own part otherwise
-  std::vector<std::byte*> own;           // this host's pieces of the whole block
+  std::byte* arriving = nullptr;         // where the others' parts of an all_reduce come; like `result`, unless that is still being sent
+  std::vector<const std::byte*> own;     // this host's pieces of the whole block
   std::vector<const std::byte*> pieces;  // of all hosts, of the own part
   std::vector<RequestHandle> incoming;   // pieces, then results
   std::size_t piece_messages = 0;        // of `incoming`
   std::size_t arrived = 0;
-  std::vector<RequestHandle> sends;
+  std::vector<RequestHandle> piece_sends;
+  std::vector<RequestHandle> result_sends;
   Scratch packed, gathered, combined, received, finished;
 
   std::int64_t count() const { return starts.back(); }

@@ -100,6 +100,10 @@ void land(const Flight& flight, const std::byte* from, std::int64_t size) {
 Status combine_on_host(HostsContext& context, const Combiner& combiner, Flight& flight, const GroupCall& call) {
   const HostsLayout& layout = context.layout();
   const bool one_piece = layout.pieces_of(layout.host()) == 1;
+  if (layout.locals().size() == 1 && call.reduce != ReduceOp::premul_sum) {  // nobody to combine with
+    flight.own = {packed(flight, size_of(call.dtype))};
+    return {};
+  }
   if (one_piece && !is_half(call.dtype)) return combine_by_transport(context, combiner, flight, call);
   return combine_by_leader(context, combiner, flight, call);
 }

@@ -17,7 +17,7 @@ using testing::IsEmpty;
 
 using Hosts = std::vector<std::int32_t>;
 // Side by side, in turn, of unequal size, alone, and three of which none is a whole subtree.
-const std::vector<Hosts> layouts = {{0, 0, 1, 1}, {0, 1, 0, 1}, {0, 0, 0, 1}, {0, 1}, {0, 1, 1, 2, 2, 0, 0}};
+const std::vector<Hosts> layouts = {{0, 0, 1, 1}, {0, 1, 0, 1}, {0, 0, 0, 1}, {0, 1}, {0, 1, 2}, {0, 1, 1, 2, 2, 0, 0}};
 // On a card, in one small block, in several blocks.
 const std::vector<std::int64_t> counts = {0, 1, 7, 300, 5003};
 const HostsOptions small_blocks{.block = 4096, .message = 2048, .depth = 3};
@@ -39,6 +39,15 @@ class Calls {
     if (output != expected) return fail(ErrorKind::internal, "place {}: wrong result of {}", place_, call.to_string());
     if (input != before) return fail(ErrorKind::internal, "place {}: {} changed its input", place_, call.to_string());
     return {};
+  }
+  Status expect_in_place(GroupCall call, Buffer buffer, const Buffer& expected) {
+    call.number = ++number_;
+    call.dtype = inputs_.front().dtype();
+    call.timeout = std::chrono::seconds(20);
+    call.first.input = call.first.output = buffer.data();
+    HOCKET_CHECK(transport_.run(call));
+    if (buffer == expected) return {};
+    return fail(ErrorKind::internal, "place {}: wrong result of {} in place", place_, call.to_string());
   }
   GroupCall call(Operator op, std::int64_t count) const {
     GroupCall made;
@@ -68,6 +77,7 @@ class Calls {
     all.reduce = scatter.reduce = op;
     all.factor = scatter.factor = 3.0;
     HOCKET_CHECK(expect(all, mine().part(0, count), naive::all_reduce(reduced, count)));
+    HOCKET_CHECK(expect_in_place(all, mine().part(0, count), naive::all_reduce(reduced, count)));
     return expect(scatter, mine().part(0, count * ranks), naive::reduce_scatter(reduced, count, place_));
   }
 

@@ -216,7 +216,8 @@ std::vector<std::string> TwoHosts::mpich(int ranks_each, const std::vector<std::
                                       addresses[0] + ranks + "," + addresses[1] + ranks,
                                       "-n",
                                       std::to_string(2 * ranks_each)};
-  if (survivors == Survivors::go_on) command.push_back("-disable-auto-cleanup");
+  // MPICH sees that both hosts are this machine. It would read a dead rank's memory, which is the end of the one that reads.
+  if (survivors == Survivors::go_on) command.insert(command.end(), {"-disable-auto-cleanup", "-genv", "UCX_TLS", "^cma"});
   append(command, program, survivors);
   return command;
 }
