@@ -4,7 +4,7 @@
 //
 //   driver: make compiled gpt_4x256         answer: fine
 //   driver: run compiled 5                  answer: times NS…          one for each step
-//   driver: tell compiled                   answer: times LOSS [PLANNED GROWN OF_KERNELS PREDICTED_NS]     the loss in billionths
+//   driver: tell compiled                   answer: times LOSS [PLANNED GROWN OF_KERNELS PREDICTED_NS FIRST_NS COMPUTING_NS]     the loss in billionths
 //   driver: drop compiled                   answer: fine
 #include <ATen/Parallel.h>
 #include <fmt/format.h>
@@ -82,6 +82,7 @@ class Rank {
     if (entry.way.memory.empty()) return answer;
     answer.ns.insert(answer.ns.end(), entry.way.memory.begin(), entry.way.memory.end());
     answer.ns.push_back(entry.way.predicted_ns);
+    for (const double ns : entry.way.last_run()) answer.ns.push_back(ns);
     return answer;
   }
 

@@ -51,6 +51,16 @@ TEST(TrainJudge, compares_with_the_larger_of_compute_and_communication_over_the_
   EXPECT_THAT(misses(race({{"hocket compiled_across", 115}}, "host"), {}), IsEmpty());
 }
 
+TEST(TrainJudge, says_what_else_binds_a_step_over_the_link) {
+  Race bound = race({{"hocket compiled", 145}});
+  bound.lanes["hocket compiled"].first_ms = 40;
+  bound.lanes["hocket compiled"].computing_ms = 112;
+  EXPECT_THAT(
+      misses(bound, {}),
+      ElementsAre(HasSubstr("(its first gradient is there after 40 ms, and all take 80 ms; beside that it computes "
+                            "for 112 ms, alone for 100)")));
+}
+
 TEST(TrainJudge, checks_what_was_claimed) {
   Race claims = race({{"hocket compiled", 100}}, "host");
   Figures& compiled = claims.lanes["hocket compiled"];

@@ -29,7 +29,10 @@ void take_steps(Figures& figures, const std::vector<Answer>& answers) {
 void take_told(Figures& figures, const std::vector<Answer>& answers) {
   constexpr double billionths = 1e9;
   for (const Answer& answer : answers) figures.loss += answer.ns[0] / billionths / static_cast<double>(answers.size());
-  if (answers[0].ns.size() >= 5) figures.predicted_ms = answers[0].ns[4] / 1e6;
+  if (answers[0].ns.size() < 7) return;
+  figures.predicted_ms = answers[0].ns[4] / 1e6;
+  figures.first_ms = answers[0].ns[5] / 1e6;
+  figures.computing_ms = answers[0].ns[6] / 1e6;
 }
 
 void take_memory(Figures& figures, const std::vector<Answer>& answers) {

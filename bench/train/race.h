@@ -23,7 +23,9 @@ struct Figures {
   double loss = 0;                                                 // after the same number of steps for all
   double planned_bytes = 0, grown_bytes = 0, first_use_bytes = 0;  // of compiled steps, the ranks' mean; as Way::memory
   double predicted_ms = 0;
-  std::string absent;  // why there are none
+  double first_ms = 0,
+         computing_ms = 0;  // of the last compiled run: until the first collective, and all that is no communication
+  std::string absent;       // why there are none
 
   double median() const;
   double least() const;

@@ -105,7 +105,8 @@ Result<std::int64_t> bytes_of_first_use(const std::string& model_name, const Ten
   }
   {
     constexpr std::int64_t parts = 16;
-    constexpr std::int64_t elements = 25'000;  // no multiple of a block: some blocks have the end of a part and the begin of the next
+    constexpr std::int64_t elements =
+        25'000;  // no multiple of a block: some blocks have the end of a part and the begin of the next
     const auto small = [](const Tensors& in) {
       Tensors sums;
       for (const AsyncTensor& sum : all_reduce_coalesced(in[0].mul(2).split(elements), "sum")) sums.push_back(sum);
@@ -118,6 +119,18 @@ Result<std::int64_t> bytes_of_first_use(const std::string& model_name, const Ten
   return resident_bytes() - before;
 }
 
+std::vector<double> summary_of(const RunRecord& run, const Program& program) {
+  double first = run.total.seconds();
+  double computing = 0;
+  for (std::size_t i = 0; i < run.steps.size(); ++i) {
+    const StepRecord& step = run.steps[i];
+    const OpSpec* const spec = program.op_spec(StepId(i));
+    if (program.collective(StepId(i)) != nullptr) first = std::min(first, step.start.seconds());
+    else if (spec == nullptr || !spec->effects.waits) computing += (step.end - step.start).seconds();
+  }
+  return {first * 1e9, computing * 1e9};
+}
+
 Result<Way> compiled_way(std::shared_ptr<Trained> made, const std::string& model_name, const Tensors& batch,
                          bool across_steps) {
   HOCKET_TRY(const std::int64_t first_use, bytes_of_first_use(model_name, batch));
@@ -127,6 +140,7 @@ Result<Way> compiled_way(std::shared_ptr<Trained> made, const std::string& model
   options.parameters = named_tensors(*made->model);
   options.measured_runs = 3;
   options.across_steps = across_steps;
+  options.record = true;
   HOCKET_TRY(CompiledStep compiled,
              compile([made](const Tensors& in) { return made->step(in); }, batch, std::move(options)));
   auto step = std::make_shared<CompiledStep>(std::move(compiled));
@@ -141,6 +155,7 @@ Result<Way> compiled_way(std::shared_ptr<Trained> made, const std::string& model
     return loss[0].item<double>();
   };
   way.finish = [step] { return step->finish(); };
+  way.last_run = [step] { return summary_of(step->executor().last_run(), step->executor().program()); };
   return way;
 }
 

@@ -19,6 +19,8 @@ struct Way {
   // steps: by kernels that met tensors of these sizes (oneDNN's primitives and scratch memory) and by the compiler (its tables).
   std::vector<double> memory = {};
   double predicted_ns = 0;  // a compiled step by the cost model
+  // Of the last run of a compiled step, in nanoseconds: until its first collective, and all that is no communication.
+  std::function<std::vector<double>()> last_run = [] { return std::vector<double>(); };
 };
 
 // alone       no communication

@@ -44,9 +44,10 @@ struct Flight {
   State state = State::empty;
   std::vector<Stripe> inputs;
   std::vector<Landing> outputs;
-  std::vector<std::int64_t> starts;      // of each host's part, in elements, and the end of the last
-  std::byte* result = nullptr;           // of the whole block in an all_reduce, of the own part otherwise
-  std::byte* arriving = nullptr;         // where the others' parts of an all_reduce come; like `result`, unless that is still being sent
+  std::vector<std::int64_t> starts;  // of each host's part, in elements, and the end of the last
+  std::byte* result = nullptr;       // of the whole block in an all_reduce, of the own part otherwise
+  std::byte* arriving =
+      nullptr;  // where the others' parts of an all_reduce come; like `result`, unless that is still being sent
   std::vector<const std::byte*> own;     // this host's pieces of the whole block
   std::vector<const std::byte*> pieces;  // of all hosts, of the own part
   std::vector<RequestHandle> incoming;   // pieces, then results

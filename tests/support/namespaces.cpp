@@ -217,7 +217,8 @@ std::vector<std::string> TwoHosts::mpich(int ranks_each, const std::vector<std::
                                       "-n",
                                       std::to_string(2 * ranks_each)};
   // MPICH sees that both hosts are this machine. It would read a dead rank's memory, which is the end of the one that reads.
-  if (survivors == Survivors::go_on) command.insert(command.end(), {"-disable-auto-cleanup", "-genv", "UCX_TLS", "^cma"});
+  if (survivors == Survivors::go_on)
+    command.insert(command.end(), {"-disable-auto-cleanup", "-genv", "UCX_TLS", "^cma"});
   append(command, program, survivors);
   return command;
 }
