@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <limits>
 #include <numeric>
 
 #include "support/random.h"
@@ -67,6 +68,69 @@ std::int64_t least_size(const std::vector<Block>& blocks) {
     least = std::min(least, size);
   } while (std::next_permutation(order.begin(), order.end()));
   return least;
+}
+
+// What a memory allocator does: blocks in the order in which they begin, of those that begin together the large ones first, each in the
+// smallest gap beside those that live then, of equal gaps in the lowest.
+std::vector<std::int64_t> offsets_of_an_allocator(const std::vector<Block>& blocks) {
+  std::vector<std::size_t> order(blocks.size());
+  std::iota(order.begin(), order.end(), 0U);
+  std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
+    return blocks[a].first != blocks[b].first ? blocks[a].first < blocks[b].first : blocks[a].size > blocks[b].size;
+  });
+  std::vector<std::int64_t> offsets(blocks.size());
+  for (std::size_t i = 0; i < order.size(); ++i) {
+    const Block& block = blocks[order[i]];
+    std::vector<std::pair<std::int64_t, std::int64_t>> live;  // from, to
+    for (std::size_t k = 0; k < i; ++k) {
+      const std::size_t other = order[k];
+      if (blocks[other].last >= block.first) live.emplace_back(offsets[other], offsets[other] + blocks[other].size);
+    }
+    std::sort(live.begin(), live.end());
+    std::int64_t top = 0;
+    std::int64_t smallest = std::numeric_limits<std::int64_t>::max();
+    std::int64_t chosen = live.empty() ? 0 : live.back().second;  // above all, where there is no gap
+    for (const auto& [from, to] : live) {
+      const std::int64_t gap = from - top;
+      if (gap >= block.size && gap < smallest) smallest = gap, chosen = top;
+      top = to;
+    }
+    offsets[order[i]] = chosen;
+  }
+  return offsets;
+}
+
+TEST(Packing, in_time_is_what_a_memory_allocator_does) {
+  Random random(5);
+  for (int round = 0; round < 300; ++round) {
+    const auto blocks = random_blocks(random, random.index(60), random.pick({5U, 30U, 200U}), random.pick({3, 12}));
+    EXPECT_EQ(pack_in_time(blocks).offsets, offsets_of_an_allocator(blocks)) << round;
+  }
+}
+
+TEST(Packing, takes_many_blocks_of_one_size_and_time) {
+  const std::vector<Block> blocks(1000, {8, 3, 5});
+  EXPECT_EQ(packing_bound(blocks), 8000);
+  EXPECT_EQ(pack(blocks, plenty).size, 8000);
+}
+
+// A round looks at all pairs of blocks that live at the same time, a block with itself included.
+TEST(Packing, by_priority_goes_on_as_long_as_the_effort_lasts) {
+  Random random(6);
+  int better = 0;
+  for (int round = 0; round < 100; ++round) {
+    const auto blocks = random_blocks(random, 40, 30, 9);
+    std::int64_t pairs = 0;
+    for (std::size_t i = 0; i < blocks.size(); ++i)
+      pairs += std::count_if(blocks.begin(), blocks.begin() + static_cast<std::ptrdiff_t>(i) + 1,
+                             [&](const Block& other) { return other.meets(blocks[i]); });
+    const Packing once = pack_by_priority(blocks, 0);
+    EXPECT_EQ(pack_by_priority(blocks, 2 * pairs - 1).offsets, once.offsets) << round;
+    const std::int64_t later = pack_by_priority(blocks, plenty).size;
+    EXPECT_LE(later, once.size) << round;
+    better += later < once.size ? 1 : 0;
+  }
+  EXPECT_GT(better, 10);
 }
 
 TEST(Packing, bound_is_what_counting_gives) {

@@ -75,6 +75,65 @@ TEST(CyclicWait, names_a_rank_that_never_starts) {
   EXPECT_THAT(stuck->to_string(), HasSubstr("rank 0 waits for a0 on @a, which rank 1 has not started"));
 }
 
+// Rank 0 among two: what the other one gives is written down beforehand.
+class Scripted : public AllGather {
+ public:
+  std::int64_t ranks() const override { return 2; }
+  Result<std::vector<std::vector<std::int64_t>>> gather(std::span<const std::int64_t> mine) override {
+    given.emplace_back(mine.begin(), mine.end());
+    const std::size_t round = given.size() - 1;
+    return std::vector{given.back(), round < others.size() ? others[round] : std::vector<std::int64_t>()};
+  }
+
+  std::vector<std::vector<std::int64_t>> given, others;
+};
+
+// What a rank with this order gives in both rounds, with somebody who has another order.
+std::vector<std::vector<std::int64_t>> given_by(const RankOrder& order) {
+  Scripted first;
+  EXPECT_FALSE(agree_on_order(rank_order(0, "a0", {pair_a}), first)) << "it was given nothing";
+  Scripted second;
+  second.others = first.given;
+  EXPECT_FALSE(agree_on_order(order, second));
+  return second.given;
+}
+
+TEST(AgreeOnOrder, names_the_rank_that_sends_something_else) {
+  const RankOrder mine = rank_order(0, "a0 a1", {pair_a});
+  RankOrder other = rank_order(1, "a0 a1 a2", {pair_a});
+  const auto sound = given_by(other);
+  other.events[1].kind = CollectiveKind::broadcast;
+  const auto differs = given_by(other);
+  ASSERT_EQ(sound[1].size(), differs[1].size());
+
+  Scripted all;
+  all.others = sound;
+  const Status told = agree_on_order(mine, all);
+  ASSERT_FALSE(told);
+  EXPECT_EQ(told.error().kind, ErrorKind::input) << "both sent orders";
+  for (std::size_t at = 0; at < sound[1].size(); ++at) {
+    if (sound[1][at] == differs[1][at]) continue;
+    for (const std::int64_t no_kind : {-1, 100, 1 << 30}) {
+      Scripted wrong;
+      wrong.others = sound;
+      wrong.others[1][at] = no_kind;
+      const Status refused = agree_on_order(mine, wrong);
+      ASSERT_FALSE(refused) << no_kind;
+      EXPECT_THAT(refused.error().to_string(), HasSubstr("rank 1 sent no order of collectives")) << no_kind;
+    }
+  }
+  for (std::size_t round : {0, 1}) {
+    for (std::size_t size = 0; size < sound[round].size(); ++size) {
+      Scripted cut;
+      cut.others = sound;
+      cut.others[round].resize(size);
+      const Status refused = agree_on_order(mine, cut);
+      ASSERT_FALSE(refused) << size;
+      EXPECT_THAT(refused.error().to_string(), HasSubstr("rank 1 sent no order of collectives")) << size;
+    }
+  }
+}
+
 TEST(CollectiveOrder, names_the_first_difference) {
   RankOrder zero = rank_order(0, "a0 a1", {pair_a});
   RankOrder one = rank_order(1, "a0 a1", {pair_a});

@@ -9,6 +9,7 @@
 
 #include "hocket/cost/cost_model.h"
 #include "hocket/ir/text.h"
+#include "hocket/schedule/timeline.h"
 #include "schedule/polish.h"
 #include "support/random.h"
 
@@ -38,8 +39,38 @@ std::string program_text(std::uint64_t seed) {
                      ms(), ms(), ms(), ms(), ms(), ms(), ms());
 }
 
+// Sums in three groups at once.
+std::string three_groups(std::uint64_t seed) {
+  Random random(seed);
+  const auto ms = [&] { return fmt::format("{{est=0.0{:02}ms}}", random.between(1, 40)); };
+  return fmt::format(R"(graph @g(%x: f32[64,64], %y: f32[64,8]) {{
+  group @one = ranks[0,1]
+  group @two = ranks[0,2]
+  group @three = ranks[0,3]
+  %a = aten.mm(%x, %x) {}
+  %b = aten.mm(%x, %y) {}
+  %a_sum = _c10d_functional.all_reduce(%a, "sum", @one) {}
+  %b_sum = _c10d_functional.all_reduce(%b, "sum", @two) {}
+  %c_sum = _c10d_functional.all_reduce(%a, "sum", @three) {}
+  %b_done = _c10d_functional.wait_tensor(%b_sum)
+  %a_done = _c10d_functional.wait_tensor(%a_sum)
+  %d = aten.mm(%a_done, %b_done) {}
+  %c_done = _c10d_functional.wait_tensor(%c_sum)
+  return %c_done, %d
+}})",
+                     ms(), ms(), ms(), ms(), ms(), ms());
+}
+
+// More units than a set of them has room for.
+std::string many_matmuls(std::size_t count) {
+  std::string text = "graph @g(%x: f32[4,4]) {\n  %m0 = aten.mm(%x, %x) {est=0.001ms}\n";
+  for (std::size_t i = 1; i < count; ++i) text += fmt::format("  %m{} = aten.mm(%m{}, %x) {{est=0.001ms}}\n", i, i - 1);
+  return text + fmt::format("  return %m{}\n}}", count - 1);
+}
+
 struct Program {
-  Program(std::uint64_t seed, bool merging) : graph(*parse_graph(program_text(seed), "test")) {
+  Program(std::uint64_t seed, bool merging) : Program(program_text(seed), merging) {}
+  Program(const std::string& text, bool merging) : graph(*parse_graph(text, "test")) {
     steps = StepGraph::of(graph, CostModel(CostOptions()).times(graph), {.keep_collective_order = false}).value();
     if (merging) {
       options.classes.push_back({[](Bytes moved) { return Nanoseconds::from_picoseconds(10'000 + moved.count); }});
@@ -82,21 +113,62 @@ Time fastest(const Program& program, Size limit, std::vector<UnitIndex>& order) 
   return best;
 }
 
+// When each step begins, and when each collective ends, as the timeline of the steps has it.
+void expect_times_of_the_timeline(const Program& program, const MadeOrder& made) {
+  const UnitGraph& units = *program.units;
+  const Timeline line = timeline(*program.steps, units.steps_in(made.order));
+  for (UnitIndex u = 0; u < units.size(); ++u) {
+    for (const StepIndex step : units.steps_of(u)) {
+      if (program.steps->kind(step) != StepKind::collective) continue;
+      EXPECT_EQ(made.end[u], line.end[step].picoseconds);
+    }
+    if (units.unit(u).kind != StepKind::collective) {
+      EXPECT_EQ(made.begin[u], line.begin[units.steps_of(u)[0]].picoseconds);
+    }
+  }
+}
+
+void expect_fastest(const Program& program) {
+  const Size original = program.peak_of(program.original);
+  for (const Size limit : {original, original + 16'384}) {
+    std::vector<UnitIndex> none;
+    const Time best = fastest(program, limit, none);
+    const ExactOrder exact = exact_order(*program.units, limit, no_time, many);
+    ASSERT_TRUE(exact.complete && exact.made);
+    MadeOrder made = *exact.made;
+    EXPECT_EQ(made.time, best);
+    EXPECT_EQ(two_lane_time(*program.units, made), best);
+    EXPECT_EQ(made.peak, program.peak_of(made.order));
+    EXPECT_LE(made.peak, limit);
+    EXPECT_TRUE(made.buckets.empty());
+    expect_times_of_the_timeline(program, *exact.made);
+  }
+}
+
 TEST(ExactOrder, is_the_fastest_of_all_orders_within_the_limit) {
   for (std::uint64_t seed = 1; seed <= 25; ++seed) {
+    SCOPED_TRACE(fmt::format("seed {}", seed));
+    ASSERT_NO_FATAL_FAILURE(expect_fastest(Program(seed, false)));
+  }
+  for (std::uint64_t seed = 1; seed <= 8; ++seed) {
+    SCOPED_TRACE(fmt::format("three groups, seed {}", seed));
+    ASSERT_NO_FATAL_FAILURE(expect_fastest(Program(three_groups(seed), false)));
+  }
+}
+
+TEST(ExactOrder, leaves_alone_what_is_too_large) {
+  EXPECT_TRUE(exact_order(*Program(many_matmuls(most_exact_units), false).units, no_time, no_time, many).complete);
+  EXPECT_FALSE(exact_order(*Program(many_matmuls(most_exact_units + 1), false).units, no_time, no_time, many).complete);
+}
+
+// No order is faster than the longest chain of steps that need each other: there is nothing to look at.
+TEST(ExactOrder, looks_no_further_where_nothing_can_be_faster) {
+  for (std::uint64_t seed = 1; seed <= 25; ++seed) {
     const Program program(seed, false);
-    const Size original = program.peak_of(program.original);
-    for (const Size limit : {original, original + 16'384}) {
-      std::vector<UnitIndex> none;
-      const Time best = fastest(program, limit, none);
-      const ExactOrder exact = exact_order(*program.units, limit, no_time, many);
-      ASSERT_TRUE(exact.complete && exact.made) << "seed " << seed;
-      MadeOrder made = *exact.made;
-      EXPECT_EQ(made.time, best) << "seed " << seed;
-      EXPECT_EQ(two_lane_time(*program.units, made), best) << "seed " << seed;
-      EXPECT_EQ(made.peak, program.peak_of(made.order)) << "seed " << seed;
-      EXPECT_LE(made.peak, limit) << "seed " << seed;
-    }
+    const Time chain = time_bound(*program.steps).critical_path.picoseconds;
+    const ExactOrder exact = exact_order(*program.units, no_time, chain, 1);
+    EXPECT_TRUE(exact.complete) << "seed " << seed;
+    EXPECT_FALSE(exact.made) << "seed " << seed;
   }
 }
 

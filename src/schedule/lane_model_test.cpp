@@ -2,6 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <map>
+
+#include "hocket/ir/text.h"
 #include "hocket/schedule/overlap.h"
 #include "hocket/schedule/timeline.h"
 #include "support/random_graph.h"
@@ -54,6 +57,35 @@ TEST(LaneModel, compute_slows_down_only_while_something_is_under_way) {
 TEST(LaneModel, one_lane_runs_its_collectives_one_after_the_other) {
   const std::vector<LaneEvent> events = {issue(0, 0, 30), issue(0, 1, 30), wait(1)};
   EXPECT_EQ(run_lanes(events, 1, {}), ns(60));
+}
+
+// Compute of 10, a view, a sum that takes nothing, and one of 30 beside compute of 5.
+TEST(LaneModel, every_step_that_takes_time_is_launched) {
+  const auto graph = parse_graph(R"(graph @g(%x: f32[4]) {
+  group @dp = ranks[0,1]
+  %a = aten.relu(%x)
+  %v = aten.view(%a, [2, 2])
+  %idle = _c10d_functional.all_reduce(%v, "sum", @dp)
+  %idle_done = _c10d_functional.wait_tensor(%idle)
+  %sum = _c10d_functional.all_reduce(%a, "sum", @dp)
+  %b = aten.relu(%v)
+  %done = _c10d_functional.wait_tensor(%sum)
+  return %b, %done, %idle_done
+})",
+                                 "test");
+  ASSERT_TRUE(graph) << graph.error().to_string();
+  const std::map<std::string_view, double> taken = {{"a", 10}, {"sum", 30}, {"b", 5}};
+  std::vector<Nanoseconds> times;
+  for (std::size_t i = 0; i < graph->size(); ++i) {
+    const auto known = taken.find(graph->name(NodeId(i)));
+    times.push_back(known == taken.end() ? Nanoseconds() : ns(known->second));
+  }
+  const auto steps = StepGraph::of(*graph, times);
+  ASSERT_TRUE(steps) << steps.error().to_string();
+  LaneModel model;
+  model.launch = ns(2);
+  EXPECT_EQ(modelled_step_time(*steps, steps->original_order(), model), ns(2 + 10 + 2 + 30));
+  EXPECT_EQ(modelled_step_time(*steps, steps->original_order(), {}), ns(10 + 30));
 }
 
 }  // namespace

@@ -143,5 +143,41 @@ TEST(Timeline, of_random_graphs_is_that_of_a_simulation_tick_by_tick) {
   }
 }
 
+// What passes at least from the beginning of a step to the end of all, followed from the front: what an issued collective holds up is
+// its wait and the next on its lane.
+Nanoseconds longest_from(const StepGraph& steps, StepIndex step, std::map<StepIndex, Nanoseconds>& known) {
+  const auto found = known.find(step);
+  if (found != known.end()) return found->second;
+  Nanoseconds longest = steps.time(step);
+  for (const StepIndex later : steps.after(step)) {
+    const bool held_up = steps.kind(step) != StepKind::collective || steps.kind(later) == StepKind::wait ||
+                         (steps.kind(later) == StepKind::collective && steps.lane(later) == steps.lane(step));
+    longest = std::max(longest, (held_up ? steps.time(step) : Nanoseconds()) + longest_from(steps, later, known));
+  }
+  return known[step] = longest;
+}
+
+TEST(Timeline, bounds_and_peaks_are_what_the_definitions_say) {
+  for (std::uint64_t seed = 0; seed < 100; ++seed) {
+    SCOPED_TRACE(fmt::format("seed {}", seed));
+    Random random(seed);
+    const Graph graph = random_graph(seed);
+    std::vector<Nanoseconds> times(graph.size());
+    for (Nanoseconds& time : times) time = Nanoseconds::from_picoseconds(random.between(0, 12));
+    const auto steps = StepGraph::of(graph, times);
+    ASSERT_TRUE(steps);
+    Nanoseconds longest;
+    std::map<StepIndex, Nanoseconds> known;
+    for (StepIndex step = 0; step < steps->size(); ++step)
+      longest = std::max(longest, longest_from(*steps, step, known));
+    EXPECT_EQ(time_bound(*steps).critical_path, longest);
+
+    const MemoryCurve curve = memory_curve(*steps, steps->original_order());
+    const auto highest = std::max_element(curve.live.begin(), curve.live.end());
+    EXPECT_EQ(curve.peak, std::max(*highest, steps->input_bytes()));
+    EXPECT_EQ(curve.live[curve.peak_at], *highest);
+  }
+}
+
 }  // namespace
 }  // namespace hocket
