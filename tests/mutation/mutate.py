@@ -7,12 +7,15 @@
 A mutant is one source with one small change, as a slip of the pen would make: a comparison that is off by one, a condition the other
 way round, a statement that is left out. Which ones there are follows from the seed and the sources alone. Only the object of that
 source is compiled anew; it stands before the library when the test programs are linked, so that a mutant costs seconds. A run takes
-up where the last one ended.
+up where the last one ended; the objects of those that survived are kept, so that --again has only to link.
 """
 
 import argparse
+import collections
+import concurrent.futures
 import hashlib
 import json
+import os
 import pathlib
 import re
 import resource
@@ -20,6 +23,7 @@ import shlex
 import signal
 import subprocess
 import sys
+import threading
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 EQUIVALENT = pathlib.Path(__file__).with_name("equivalent.txt")
@@ -34,17 +38,21 @@ CHOOSES_ONLY = {
     "overlap_search.cpp", "paths.cpp", "polish.cpp", "report.cpp", "setting.cpp", "unit_events.cpp", "urgency.cpp",
 }  # fmt: skip
 
-# The room's own tests first: most mutants end there.
+# The room's own tests first, most mutants end there; then the others, the slowest last.
 TESTS = {
-    "fuse": ["fuse", "programs", "passes", "compile"],
-    "fsdp": ["fsdp", "programs", "passes", "compile"],
-    "lower": ["lower", "programs", "lowering", "passes", "compile"],
-    "plan": ["plan", "programs", "lowering", "passes"],
-    "schedule": ["schedule", "programs", "passes", "compile", "orders"],
+    "fuse": ["fuse", "programs", "compile", "passes"],
+    "fsdp": ["fsdp", "programs", "compile", "passes"],
+    "lower": ["lower", "programs", "lowering", "compile", "passes"],
+    "plan": ["plan", "programs", "lowering", "compile", "passes"],
+    "schedule": ["schedule", "programs", "orders", "compile", "passes"],
 }
 # What the same passes stand again and again elsewhere is left out: a survivor would take minutes.
-FILTERS = {"passes": "Campaign.*:RandomPipelines.*:ProgramTexts.*", "compile": "-OverlapPass.*:*.Long*"}
+FILTERS = {"passes": "Campaign.*:RandomPipelines.*:ProgramTexts.*", "compile": "-OverlapPass.*:Long*:*.Long*"}
 DEFAULT_FILTER = "-Long*:*.Long*:*/Long*"
+# As in the debug and sanitizer builds of `./hk test --all`, nothing gets past the end of a vector unnoticed.
+HARDENED = ["-w", "-g0", "-O1", "-D_GLIBCXX_ASSERTIONS"]
+MOST_MEMORY = 4 << 30  # of a mutant that fills a list without end
+MOST_SECONDS = 3600
 
 
 def code_only(line):
@@ -133,6 +141,12 @@ def chosen(count, seed):
         mutant["key"] = key_of(mutant)
     # By a digest with the seed, so that a change of one source leaves the choice in the others as it is.
     mutants.sort(key=lambda one: hashlib.sha256(f"{seed} {one['key']} {one['line']}".encode()).hexdigest())
+    twins = collections.Counter()  # the same line can stand in a source twice
+    for mutant in mutants[:count]:
+        key = mutant["key"]
+        if twins[key] > 0:
+            mutant["key"] = hashlib.sha256(f"{key} {twins[key]}".encode()).hexdigest()[:10]
+        twins[key] += 1
     return mutants[:count]
 
 
@@ -145,6 +159,9 @@ class Workshop:
         self.compile = {pathlib.Path(one["file"]).resolve(): one for one in commands}
         self.links = {}
         self.times = {}
+        self.precompiled = self.folder / "precompiled.h"
+        has_gold = subprocess.run(["which", "ld.gold"], capture_output=True).returncode == 0
+        self.linker = ["-fuse-ld=gold"] if has_gold else []  # several times as fast
 
     def link_words(self, name):
         if name not in self.links:
@@ -155,78 +172,97 @@ class Workshop:
             self.links[name] = words[: words.index("&&")] if "&&" in words else words
         return self.links[name]
 
-    def compiled(self, mutant, hardened):
-        """The object of the mutant, or nothing where the compiler refuses it. Hardened: reading past the end of a vector ends it."""
+    def precompile(self):
+        """The library's precompiled header with the mutants' options: another one would be read as text each time."""
+        entry = next(one for one in self.compile.values() if "/src/plan/plan.cpp" in one["file"])
+        words = self.compile_words(entry)
+        header = pathlib.Path(words[words.index("-include") + 1])
+        self.precompiled.write_text(header.read_text())
+        del words[words.index("-include") : words.index("-include") + 2]
+        words[words.index("-o") + 1] = str(self.precompiled) + ".gch"
+        words[words.index("-c") + 1] = str(self.precompiled)
+        words[1:1] = ["-x", "c++-header"]
+        subprocess.run(words + HARDENED, cwd=entry["directory"], check=True)
+
+    @staticmethod
+    def compile_words(entry):
+        words = shlex.split(entry["command"])
+        return [word for word in words if word != "-Werror" and not word.endswith("ccache")]
+
+    def compiled(self, mutant):
+        """The object of the mutant, or nothing where the compiler refuses it."""
         source = (ROOT / mutant["file"]).resolve()
         lines = source.read_text().splitlines()
         lines[mutant["line"] - 1] = mutant["after"]
-        # Beside the original, so that it includes the same; the extension keeps it out of builds.
-        planted = self.folder / f"{source.stem}_{mutant['key']}.cpp"
-        planted.write_text("\n".join(lines) + "\n")
+        text = "\n".join(lines) + "\n"
+        planted = self.folder / f"{source.stem}_{hashlib.sha256(text.encode()).hexdigest()[:16]}.cpp"
         target = planted.with_suffix(".o")
+        if target.exists():
+            return target
+        planted.write_text(text)
         entry = self.compile[source]
-        words = shlex.split(entry["command"])
-        if words[0].endswith("ccache"):
-            words = words[1:]
-        words = [word for word in words if word != "-Werror"]
+        words = self.compile_words(entry)
         words[words.index("-o") + 1] = str(target)
         words[words.index("-c") + 1] = str(planted)
-        words += ["-w", "-iquote", str(source.parent)] + (["-D_GLIBCXX_ASSERTIONS"] if hardened else [])
+        words[words.index("-include") + 1] = str(self.precompiled)
+        words += [*HARDENED, "-iquote", str(source.parent)]
         done = subprocess.run(words, cwd=entry["directory"], capture_output=True)
         planted.unlink()
         return target if done.returncode == 0 else None
 
     def linked(self, name, target):
         words = list(self.link_words(name))
-        program = self.folder / f"{name}_mutant"
+        program = target.with_suffix(f".{name}")
         words[words.index("-o") + 1] = str(program)
-        words[words.index("-o") + 2 : words.index("-o") + 2] = [str(target), "-s"]
+        words[words.index("-o") + 2 : words.index("-o") + 2] = [str(target), "-s", *self.linker]
         done = subprocess.run(words, cwd=self.build, capture_output=True, text=True)
         if done.returncode != 0:
-            sys.exit(f"can't link {name}_test: {done.stderr[-2000:]}")
+            raise RuntimeError(f"can't link {name}_test: {done.stderr[-2000:]}")
         return program
 
     def run(self, name, program, limit):
         """The exit code and the processor time, which does not depend on what else the machine has to do."""
-        filters = FILTERS.get(name, DEFAULT_FILTER)
-        before = resource.getrusage(resource.RUSAGE_CHILDREN)
-        try:
-            done = subprocess.run([program, f"--gtest_filter={filters}", "--gtest_fail_fast", "--gtest_brief=1"],
-                                  cwd=self.folder, capture_output=True, timeout=3600,
-                                  preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_CPU, (limit, limit)))  # fmt: skip
-            code = "hangs" if done.returncode in (-signal.SIGXCPU, -signal.SIGKILL) else done.returncode
-        except subprocess.TimeoutExpired:
-            code = "hangs"
-        after = resource.getrusage(resource.RUSAGE_CHILDREN)
-        return code, after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
 
-    def usual_time(self, name):
-        if name not in self.times:
+        def keep_limits():
+            resource.setrlimit(resource.RLIMIT_CPU, (limit, limit))
+            resource.setrlimit(resource.RLIMIT_AS, (MOST_MEMORY, MOST_MEMORY))
+
+        words = [program, f"--gtest_filter={FILTERS.get(name, DEFAULT_FILTER)}", "--gtest_fail_fast", "--gtest_brief=1"]
+        process = subprocess.Popen(words, cwd=self.folder, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+                                   preexec_fn=keep_limits)  # fmt: skip
+        watch = threading.Timer(MOST_SECONDS, process.kill)  # one that sleeps takes no processor time
+        watch.start()
+        _, status, usage = os.wait4(process.pid, 0)
+        watch.cancel()
+        process.returncode = os.waitstatus_to_exitcode(status)
+        hangs = process.returncode in (-signal.SIGXCPU, -signal.SIGKILL)
+        return "hangs" if hangs else process.returncode, usage.ru_utime + usage.ru_stime
+
+    def prepare(self):
+        """How long the programs take as they are: a mutant that takes several times as long hangs."""
+        if self.times:
+            return
+        self.precompile()
+        for name in sorted({name for names in TESTS.values() for name in names}):
             code, took = self.run(name, self.build / "tests" / f"{name}_test", 1200)
             if code != 0:
                 sys.exit(f"{name}_test fails without any mutant")
             print(f"{name}_test takes {took:.1f} s", flush=True)
             self.times[name] = took
-        return self.times[name]
+            self.link_words(name)
 
     def verdict(self, mutant):
-        # The debug and sanitizer builds of `./hk test --all` check the bounds of vectors, too.
-        return self.verdict_of(mutant, False) or self.verdict_of(mutant, True) or "survived"
-
-    def verdict_of(self, mutant, hardened):
-        target = self.compiled(mutant, hardened)
+        target = self.compiled(mutant)
         if target is None:
             return "does not compile"
-        try:
-            tests = TESTS[mutant["file"].split("/")[1]]
-            for name in tests[:2] if hardened else tests:
-                code, _ = self.run(name, self.linked(name, target), int(5 * self.usual_time(name)) + 20)
-                if code != 0:
-                    how = " (it hangs)" if code == "hangs" else " (with checks of bounds)" if hardened else ""
-                    return f"caught by {name}{how}"
-            return None
-        finally:
-            target.unlink()
+        for name in TESTS[mutant["file"].split("/")[1]]:
+            program = self.linked(name, target)
+            code, _ = self.run(name, program, int(5 * self.times[name]) + 20)
+            program.unlink()
+            if code != 0:
+                target.unlink()
+                return f"caught by {name}" + (" (it hangs)" if code == "hangs" else "")
+        return "survived"
 
 
 def judged_equivalent():
@@ -258,11 +294,35 @@ def summarize(results):
     return share >= 99
 
 
+def first_bugs(candidates, results, count):
+    """As many as are wanted: all but those that do not compile or are no bugs."""
+    no_bugs = set(judged_equivalent()) | {key for key, one in results.items() if one["verdict"] == "does not compile"}
+    return [one for one in candidates if one["key"] not in no_bugs][:count]
+
+
+def judge(candidates, results, arguments):
+    """Tries what has not been tried, until there are as many bugs as are wanted."""
+    workshop = Workshop(arguments.build.resolve())
+    with concurrent.futures.ThreadPoolExecutor(arguments.jobs) as pool:
+        while True:
+            wanted = [one for one in first_bugs(candidates, results, arguments.count) if one["key"] not in results]
+            if not wanted:
+                return
+            workshop.prepare()
+            for mutant, verdict in zip(wanted, pool.map(workshop.verdict, wanted)):
+                mutant["verdict"] = verdict
+                results[mutant["key"]] = mutant
+                with RESULTS.open("a") as file:
+                    file.write(json.dumps(mutant) + "\n")
+                print(f"{mutant['key']} {mutant['file']}:{mutant['line']} {mutant['kind']}: {verdict}", flush=True)
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--build", type=pathlib.Path, default=ROOT / "build" / "release-core")
     parser.add_argument("--count", type=int, default=200, help="bugs, those that do not compile not counted")
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--jobs", type=int, default=1, help="mutants at a time")
     parser.add_argument("--again", action="store_true", help="also those that survived the last time")
     parser.add_argument("--list", action="store_true")
     parser.add_argument("--summary", action="store_true")
@@ -275,20 +335,11 @@ def main():
         for one in candidates[: arguments.count]:
             print(f"{one['key']} {one['file']}:{one['line']} {one['kind']}: {one['before']}  ->  {one['after']}")
         return 0
-    workshop = Workshop(arguments.build.resolve())
-    bugs = 0
-    for mutant in candidates:
-        if bugs == arguments.count:
-            break
-        known = results.get(mutant["key"])
-        if known is None or (arguments.again and known["verdict"] == "survived"):
-            mutant["verdict"] = workshop.verdict(mutant)
-            results[mutant["key"]] = known = mutant
-            with RESULTS.open("a") as file:
-                file.write(json.dumps(mutant) + "\n")
-            print(f"{mutant['key']} {mutant['file']}:{mutant['line']} {mutant['kind']}: {mutant['verdict']}", flush=True)
-        bugs += known["verdict"] != "does not compile"
-    return 0 if summarize([results[one["key"]] for one in candidates if one["key"] in results]) else 1
+    if arguments.again:
+        results = {key: one for key, one in results.items() if one["verdict"] != "survived"}
+    judge(candidates, results, arguments)
+    last = candidates.index(first_bugs(candidates, results, arguments.count)[-1])
+    return 0 if summarize([results[one["key"]] for one in candidates[: last + 1] if one["key"] in results]) else 1
 
 
 if __name__ == "__main__":
