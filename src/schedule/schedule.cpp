@@ -185,7 +185,6 @@ void Schedule::Move::join() {
   if (direction_ == Direction::earlier) {
     undo(neighbour);
     --boundary_;
-    held_ = schedule_.held(start_ - 1 - decisions_.size());
   }
   decisions_.push_back({neighbour, true});
   group_.push_back(neighbour);

@@ -51,6 +51,7 @@ FILTERS = {"passes": "Campaign.*:RandomPipelines.*:ProgramTexts.*", "compile": "
 DEFAULT_FILTER = "-Long*:*.Long*:*/Long*"
 # As in the debug and sanitizer builds of `./hk test --all`, nothing gets past the end of a vector unnoticed.
 HARDENED = ["-w", "-g0", "-O1", "-D_GLIBCXX_ASSERTIONS"]
+SANITIZED = ["-fsanitize=address,undefined", "-fno-sanitize-recover=all"]
 MOST_MEMORY = 4 << 30  # of a mutant that fills a list without end
 MOST_SECONDS = 3600
 
@@ -151,8 +152,9 @@ def chosen(count, seed):
 
 
 class Workshop:
-    def __init__(self, build):
+    def __init__(self, build, without):
         self.build = build
+        self.without = without
         self.folder = build / "mutants"
         self.folder.mkdir(exist_ok=True)
         commands = json.loads((build / "compile_commands.json").read_text())
@@ -189,13 +191,14 @@ class Workshop:
         words = shlex.split(entry["command"])
         return [word for word in words if word != "-Werror" and not word.endswith("ccache")]
 
-    def compiled(self, mutant):
+    def compiled(self, mutant, sanitized=False):
         """The object of the mutant, or nothing where the compiler refuses it."""
         source = (ROOT / mutant["file"]).resolve()
         lines = source.read_text().splitlines()
         lines[mutant["line"] - 1] = mutant["after"]
         text = "\n".join(lines) + "\n"
-        planted = self.folder / f"{source.stem}_{hashlib.sha256(text.encode()).hexdigest()[:16]}.cpp"
+        digest = hashlib.sha256(text.encode()).hexdigest()[:16]
+        planted = self.folder / f"{source.stem}_{digest}{'_sanitized' if sanitized else ''}.cpp"
         target = planted.with_suffix(".o")
         if target.exists():
             return target
@@ -205,27 +208,28 @@ class Workshop:
         words[words.index("-o") + 1] = str(target)
         words[words.index("-c") + 1] = str(planted)
         words[words.index("-include") + 1] = str(self.precompiled)
-        words += [*HARDENED, "-iquote", str(source.parent)]
+        words += [*HARDENED, *(SANITIZED if sanitized else []), "-iquote", str(source.parent)]
         done = subprocess.run(words, cwd=entry["directory"], capture_output=True)
         planted.unlink()
         return target if done.returncode == 0 else None
 
-    def linked(self, name, target):
+    def linked(self, name, target, sanitized=False):
         words = list(self.link_words(name))
         program = target.with_suffix(f".{name}")
         words[words.index("-o") + 1] = str(program)
-        words[words.index("-o") + 2 : words.index("-o") + 2] = [str(target), "-s", *self.linker]
+        words[words.index("-o") + 2 : words.index("-o") + 2] = [str(target), "-s", *(SANITIZED if sanitized else self.linker)]
         done = subprocess.run(words, cwd=self.build, capture_output=True, text=True)
         if done.returncode != 0:
             raise RuntimeError(f"can't link {name}_test: {done.stderr[-2000:]}")
         return program
 
-    def run(self, name, program, limit):
+    def run(self, name, program, limit, sanitized=False):
         """The exit code and the processor time, which does not depend on what else the machine has to do."""
 
         def keep_limits():
             resource.setrlimit(resource.RLIMIT_CPU, (limit, limit))
-            resource.setrlimit(resource.RLIMIT_AS, (MOST_MEMORY, MOST_MEMORY))
+            if not sanitized:  # it maps terabytes that it never touches
+                resource.setrlimit(resource.RLIMIT_AS, (MOST_MEMORY, MOST_MEMORY))
 
         words = [program, f"--gtest_filter={FILTERS.get(name, DEFAULT_FILTER)}", "--gtest_fail_fast", "--gtest_brief=1"]
         process = subprocess.Popen(words, cwd=self.folder, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
@@ -243,7 +247,7 @@ class Workshop:
         if self.times:
             return
         self.precompile()
-        for name in sorted({name for names in TESTS.values() for name in names}):
+        for name in sorted({name for names in TESTS.values() for name in names} - {self.without}):
             code, took = self.run(name, self.build / "tests" / f"{name}_test", 1200)
             if code != 0:
                 sys.exit(f"{name}_test fails without any mutant")
@@ -256,13 +260,27 @@ class Workshop:
         if target is None:
             return "does not compile"
         for name in TESTS[mutant["file"].split("/")[1]]:
-            program = self.linked(name, target)
-            code, _ = self.run(name, program, int(5 * self.times[name]) + 20)
-            program.unlink()
+            if name == self.without:
+                continue
+            code = self.run_with(target, name, False)
             if code != 0:
                 target.unlink()
                 return f"caught by {name}" + (" (it hangs)" if code == "hangs" else "")
+        return self.verdict_of_sanitizers(mutant)
+
+    def verdict_of_sanitizers(self, mutant):
+        """`./hk test --all` runs the tests with the address and undefined-behaviour sanitizers, too: here the first two programs."""
+        target = self.compiled(mutant, sanitized=True)
+        for name in TESTS[mutant["file"].split("/")[1]][:2]:
+            if self.run_with(target, name, True) != 0:
+                return f"caught by {name} (with sanitizers)"
         return "survived"
+
+    def run_with(self, target, name, sanitized):
+        program = self.linked(name, target, sanitized)
+        code, _ = self.run(name, program, int(5 * self.times[name]) + 20, sanitized)
+        program.unlink()
+        return code
 
 
 def judged_equivalent():
@@ -302,7 +320,7 @@ def first_bugs(candidates, results, count):
 
 def judge(candidates, results, arguments):
     """Tries what has not been tried, until there are as many bugs as are wanted."""
-    workshop = Workshop(arguments.build.resolve())
+    workshop = Workshop(arguments.build.resolve(), arguments.without)
     with concurrent.futures.ThreadPoolExecutor(arguments.jobs) as pool:
         while True:
             wanted = [one for one in first_bugs(candidates, results, arguments.count) if one["key"] not in results]
@@ -324,6 +342,7 @@ def main():
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--jobs", type=int, default=1, help="mutants at a time")
     parser.add_argument("--again", action="store_true", help="also those that survived the last time")
+    parser.add_argument("--without", help="leaves out a test program that takes long; --again without this judges what survived")
     parser.add_argument("--list", action="store_true")
     parser.add_argument("--summary", action="store_true")
     arguments = parser.parse_args()
