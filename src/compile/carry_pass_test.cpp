@@ -164,36 +164,38 @@ int check_random(std::uint64_t first_seed, std::uint64_t count) {
 TEST(CarryOver, random_programs_leave_the_same_bytes) { EXPECT_GT(check_random(1, 400), 40); }
 TEST(CarryOver, LongRandomProgramsLeaveTheSameBytes) { EXPECT_GT(check_random(10'000, 20'000), 2000); }
 
-// Four layers whose gradients take as long to travel as they take to compute.
-Program four_layers(const std::string& gradients = "symmetric @dp") {
+// Layers whose gradients take as long to travel as they take to compute.
+Program layers(int count, const std::string& gradients = "symmetric @dp") {
   std::string text = "program @p {\n  group @dp = ranks[0,1]\n  buffer %x = input bytes 1024\n";
-  for (int i = 0; i < 4; ++i) {
+  for (int i = 0; i < count; ++i) {
     text += fmt::format(
         "  buffer %w{0} = input bytes 1024\n  buffer %h{0} = arena bytes 1024\n"
         "  buffer %g{0} = {1} bytes 1024\n",
         i, gradients);
   }
   const std::string t = " f32[256]";
-  for (int i = 0; i < 4; ++i) {
+  for (int i = 0; i < count; ++i) {
     const std::string from = i == 0 ? "%x" : fmt::format("%h{}", i - 1);
     text += fmt::format("  step \"h{0}\" = aten.add.Tensor({1}{2}, %w{0}{2}) writes (%h{0}{2})\n", i, from, t);
   }
-  for (int i = 3; i >= 0; --i) {
+  for (int i = count - 1; i >= 0; --i) {
     text += fmt::format(
         "  step \"g{0}\" = aten.neg(%h{0}{1}) writes (%g{0}{1})\n"
         "  step \"r{0}\" = _c10d_functional.all_reduce_(%g{0}{1}, \"sum\", @dp) writes (%g{0}{1})\n",
         i, t);
   }
-  for (int i = 3; i >= 0; --i) {
+  for (int i = count - 1; i >= 0; --i) {
     text += fmt::format(
         "  step \"wait{0}\" = _c10d_functional.wait_tensor(%g{0}{1}) writes () {{waits_for=\"r{0}\"}}\n"
         "  step \"u{0}\" = aten.add_.Tensor(%w{0}{1}, %g{0}{1}) writes (%w{0}{1})\n",
         i, t);
   }
-  const auto program = parse_program(text + "  return (%h3 f32[256])\n}", "test");
+  const auto program = parse_program(text + fmt::format("  return (%h{} f32[256])\n}}", count - 1), "test");
   EXPECT_TRUE(program) << program.error().to_string();
   return *program;
 }
+
+Program four_layers(const std::string& gradients = "symmetric @dp") { return layers(4, gradients); }
 
 std::vector<Nanoseconds> times_of(const Program& program, double compute_us, double communication_us) {
   std::vector<Nanoseconds> times;
@@ -214,6 +216,28 @@ TEST(CarryOver, hides_behind_the_next_forward_what_the_backward_is_too_short_for
   EXPECT_LT(found->period, Nanoseconds::from_seconds(13.6e-6));
   EXPECT_EQ(found->carried, 4U);
   EXPECT_GT(found->postponed, 0U);
+}
+
+// The forward of the next run needs the first layer first, and so its gradient: of those that start after all others, too.
+TEST(CarryOver, postponed_collectives_start_in_the_order_in_which_the_next_run_needs_them) {
+  std::size_t most = 0;
+  for (const double communication_us : {1.0, 1.5, 2.0, 3.0, 4.0}) {
+    const Program program = layers(8);
+    const auto found = carry_over(program, times_of(program, 1, communication_us));
+    ASSERT_TRUE(found) << found.error().to_string();
+    std::vector<std::string> postponed;
+    bool behind = false;
+    for (const StepIndex step : found->order) {
+      const std::string name(program.name(StepId(step)));
+      if (behind && program.collective(StepId(step)) != nullptr) postponed.push_back(name);
+      behind = behind || name == "r0";
+    }
+    EXPECT_EQ(postponed.size(), found->postponed) << communication_us;
+    EXPECT_TRUE(std::ranges::is_sorted(postponed))
+        << communication_us << ": " << fmt::format("{}", fmt::join(postponed, " "));
+    most = std::max(most, postponed.size());
+  }
+  EXPECT_GE(most, 2U);
 }
 
 TEST(CarryOver, leaves_a_program_alone_that_would_not_gain) {

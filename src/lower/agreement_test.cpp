@@ -53,6 +53,7 @@ TEST(Agreement, names_the_first_step_that_differs) {
               HasSubstr("step 1: sum is _c10d_functional.all_reduce_.default on group 0 of 2 ranks"));
   EXPECT_THAT(difference->message, HasSubstr("'sum'"));
   EXPECT_THAT(difference->message, HasSubstr("'max'"));
+  EXPECT_THAT(difference->message, HasSubstr(" reads symmetric 1 f32[4] writes symmetric 1 f32[4]"));
 }
 
 TEST(Agreement, wants_the_same_symmetric_memory) {
