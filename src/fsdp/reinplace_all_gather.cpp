@@ -74,32 +74,41 @@ Result<Match> find_buffer(const Graph& graph, NodeId gather) {
               graph.name(input));
 }
 
-// After the collective the buffer holds other data: nobody else may look at it then, nor own it.
-Status check_buffer_is_free(const Graph& graph, const std::vector<std::vector<NodeId>>& touching, NodeId gather,
-                            const Match& match) {
-  const StorageId storage = graph.outputs(match.buffer)[0].storage;
-  const NodeId maker = graph.storage(storage).allocated_by;
-  if (graph.node(maker).kind != NodeKind::op)
-    return fail(ErrorKind::input, "its buffer {} is an input of the graph", graph.name(maker));
-  for (const NodeId user : touching[storage.index()]) {
-    if (user > gather && !is_getitem(graph, user))
-      return fail(ErrorKind::input, "its buffer {} is used by {} later", graph.name(maker), graph.name(user));
-  }
-  return {};
-}
+struct Uses {
+  std::vector<std::vector<NodeId>> of;  // by storage: the nodes that take a tensor in it, in program order
+  std::vector<NodeId> first_wait;       // by node, of collectives
+};
 
-// By storage: the nodes that take a tensor in it, in program order.
-std::vector<std::vector<NodeId>> nodes_by_storage(const Graph& graph) {
-  std::vector<std::vector<NodeId>> touching(graph.storages().size());
+Uses uses_in(const Graph& graph) {
+  Uses uses{std::vector<std::vector<NodeId>>(graph.storages().size()), std::vector<NodeId>(graph.size())};
   for (std::size_t i = 0; i < graph.size(); ++i) {
+    const NodeId awaited = graph.node(NodeId(i)).wait_of;
+    if (awaited.valid() && !uses.first_wait[awaited.index()].valid()) uses.first_wait[awaited.index()] = NodeId(i);
     for (const NodeId input : graph.inputs(NodeId(i))) {
       for (const Output& output : graph.outputs(input)) {
-        auto& list = touching[output.storage.index()];
+        auto& list = uses.of[output.storage.index()];
         if (list.empty() || list.back() != NodeId(i)) list.emplace_back(i);
       }
     }
   }
-  return touching;
+  return uses;
+}
+
+// After the collective the buffer holds other data: nobody else may look at it then, nor own it, nor still communicate it.
+Status check_buffer_is_free(const Graph& graph, const Uses& uses, NodeId gather, const Match& match) {
+  const StorageId storage = graph.outputs(match.buffer)[0].storage;
+  const NodeId maker = graph.storage(storage).allocated_by;
+  if (graph.node(maker).kind != NodeKind::op)
+    return fail(ErrorKind::input, "its buffer {} is an input of the graph", graph.name(maker));
+  for (const NodeId user : uses.of[storage.index()]) {
+    if (user > gather && !is_getitem(graph, user))
+      return fail(ErrorKind::input, "its buffer {} is used by {} later", graph.name(maker), graph.name(user));
+    const NodeId wait = uses.first_wait[user.index()];
+    const bool flies = user < gather && graph.collective(user) != nullptr && !is_blocking(graph.op_spec(user)) &&
+                       (!wait.valid() || wait > gather);
+    if (flies) return fail(ErrorKind::input, "{} may still be at its buffer {}", graph.name(user), graph.name(maker));
+  }
+  return {};
 }
 
 // The second result of a copy-in: a getitem that is there before the collective, or a new one.
@@ -128,7 +137,7 @@ void gather_in_place(GraphRewriter& rewriter, const Users& users, NodeId gather,
 }  // namespace
 
 Result<RewriteResult> reinplace_all_gather(const Graph& graph, const ReinplaceAllGatherOptions&) {
-  const auto touching = nodes_by_storage(graph);
+  const Uses uses = uses_in(graph);
   RewriteResult result;
   std::map<NodeId, Match> matches;
   std::size_t gathers = 0;
@@ -137,7 +146,7 @@ Result<RewriteResult> reinplace_all_gather(const Graph& graph, const ReinplaceAl
     if (!is_op(graph, id, gather_op) || graph.collective(id) == nullptr) continue;
     ++gathers;
     const Result<Match> match = find_buffer(graph, id);
-    const Status free = match ? check_buffer_is_free(graph, touching, id, *match) : Status();
+    const Status free = match ? check_buffer_is_free(graph, uses, id, *match) : Status();
     if (match && free) matches.emplace(id, *match);
     else result.notes.push_back(fmt::format("{}: {}", graph.name(id), (match ? free.error() : match.error()).message));
   }
