@@ -133,6 +133,18 @@ TEST(Packing, by_priority_goes_on_as_long_as_the_effort_lasts) {
   EXPECT_GT(better, 10);
 }
 
+// Only what ends up above the bound moves ahead in the line: what reaches up to the bound has its place, and moving it, too, goes in circles.
+TEST(Packing, by_priority_comes_to_the_bound_where_large_blocks_follow_each_other) {
+  const std::vector<std::vector<Block>> all = {
+      {{9, 4, 6}, {9, 0, 2}, {6, 2, 3}, {8, 3, 4}},
+      {{1, 0, 0}, {7, 7, 7}, {3, 1, 1}, {5, 2, 3}, {9, 0, 2}, {6, 3, 4}, {9, 4, 4}},
+  };
+  for (const std::vector<Block>& blocks : all) {
+    EXPECT_EQ(least_size(blocks), packing_bound(blocks));
+    EXPECT_EQ(pack_by_priority(blocks, plenty).size, packing_bound(blocks));
+  }
+}
+
 TEST(Packing, bound_is_what_counting_gives) {
   Random random(1);
   for (int round = 0; round < 200; ++round) {
