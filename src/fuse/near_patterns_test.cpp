@@ -6,6 +6,7 @@
 #include <array>
 
 #include "hocket/fuse/copies_to_views.h"
+#include "hocket/fuse/forward_copies.h"
 #include "hocket/fuse/lean_casts.h"
 #include "hocket/fuse/scatter_rows.h"
 #include "hocket/ir/text.h"
@@ -61,6 +62,28 @@ class ProgramWriter {
     if (random_.chance(70)) at = line(fmt::format("prims.convert_element_type({{}}, {})", dtype()), at);
     maybe_write(whole, 8);
     return finished(reduced(at, whole));
+  }
+
+  // Into memory of its own or a part of it, from a whole or a part; views of both from before, and lists of their parts.
+  std::string forwarded_copy() {
+    const std::string whole = source("%x");
+    const std::string empty = fmt::format("aten.empty.memory_format([{}, {}, 4])", batch_, length_);
+    const std::string own = random_.chance(85) ? line(empty, "") : line("aten.relu({})", "%x");
+    std::vector<std::string> names = {whole, own};
+    for (const std::string& name : {whole, own}) {
+      if (random_.chance(25)) names.push_back(line("aten.view({}, [-1])", name));
+      if (random_.chance(15)) names.push_back(line("getitem({}, 0)", line("aten.split.Tensor({}, 1, 1)", name)));
+      if (random_.chance(10)) maybe_write(names.back(), 50);
+    }
+    names.push_back(line(fmt::format("aten.copy_({}, {{}})", own), whole));
+    const std::string copied = names.back();
+    for (std::int64_t i = random_.between(0, 3); i > 0; --i) {
+      const std::string& name = random_.pick(names);
+      if (random_.chance(40)) maybe_write(name, 100);
+      else if (random_.chance(30)) names.push_back(line("aten.view({}, [-1])", name));
+      else maybe_use(name, 100);
+    }
+    return finished(random_.chance(70) ? line("aten.neg({})", copied) : copied);
   }
 
   std::string idle_copy() {
@@ -150,22 +173,23 @@ class ProgramWriter {
 };
 
 std::string nearly(std::uint64_t seed) {
-  ProgramWriter writer(seed / 4);
-  switch (seed % 4) {
+  ProgramWriter writer(seed / 5);
+  switch (seed % 5) {
     case 0: return writer.scattered_parts();
     case 1: return writer.cast_of_gathered_parts();
     case 2: return writer.cast_of_which_a_part_is_used();
+    case 3: return writer.forwarded_copy();
     default: return writer.idle_copy();
   }
 }
 
 TEST(NearPatterns, compute_the_same_whatever_the_passes_make_of_them) {
-  const std::array<Result<RewriteResult> (*)(const Graph&), 3> passes = {
+  const std::array<Result<RewriteResult> (*)(const Graph&), 4> passes = {
       [](const Graph& graph) { return scatter_rows(graph); }, [](const Graph& graph) { return copies_to_views(graph); },
-      [](const Graph& graph) { return lean_casts(graph); }};
-  std::array<int, 3> changed = {0, 0, 0};
+      [](const Graph& graph) { return lean_casts(graph); }, [](const Graph& graph) { return forward_copies(graph); }};
+  std::array<int, 4> changed = {0, 0, 0, 0};
   int sound = 0;
-  for (std::uint64_t seed = 0; seed < 6000; ++seed) {
+  for (std::uint64_t seed = 0; seed < 7500; ++seed) {
     const std::string text = nearly(seed);
     const auto graph = parse_graph(text, "test");
     if (!graph || !problems_of(*graph).empty())

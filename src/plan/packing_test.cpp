@@ -133,7 +133,7 @@ TEST(Packing, by_priority_goes_on_as_long_as_the_effort_lasts) {
   EXPECT_GT(better, 10);
 }
 
-// Only what ends up above the bound moves ahead in the line: what reaches up to the bound has its place, and moving it, too, goes in circles.
+// Only what ends up above the bound moves ahead in the line: what reaches up to the bound has its place.
 TEST(Packing, by_priority_comes_to_the_bound_where_large_blocks_follow_each_other) {
   const std::vector<std::vector<Block>> all = {
       {{9, 4, 6}, {9, 0, 2}, {6, 2, 3}, {8, 3, 4}},
