@@ -7,7 +7,9 @@
 #include "hocket/ir/stats.h"
 #include "hocket/ir/text.h"
 #include "support/captures.h"
+#include "support/random.h"
 #include "support/random_graph.h"
+#include "support/same_values.h"
 #include "support/soundness.h"
 
 namespace hocket {
@@ -42,6 +44,73 @@ TEST(Bucket, random_programs_keep_their_payload_and_stay_sound) {
     }
   }
   EXPECT_GT(changed, 200U);
+}
+
+// Some all_gathers, then their waits with a use or two.
+Graph gathers(Random& random) {
+  std::string inputs, starts, waits, results;
+  for (std::int64_t i = 0, count = random.between(3, 4); i < count; ++i) {
+    const std::string_view comma = i > 0 ? ", " : "";
+    inputs += fmt::format("{}%a{}: f32[{}]", comma, i, 16 * random.between(1, 8));
+    starts += fmt::format("  %g{0} = _c10d_functional.all_gather_into_tensor(%a{0}, 2, @dp)\n", i);
+    waits += fmt::format("  %d{0} = _c10d_functional.wait_tensor(%g{0})\n  %u{0} = aten.relu(%d{0})\n", i);
+    const bool twice = random.chance(50);
+    if (twice) waits += fmt::format("  %v{0} = aten.neg(%u{0})\n", i);
+    results += fmt::format("{}%{}{}", comma, twice ? "v" : "u", i);
+  }
+  return *parse_graph(
+      fmt::format("graph @g({}) {{\n  group @dp = ranks[0,1]\n{}{}  return {}\n}}", inputs, starts, waits, results),
+      "test");
+}
+
+// More than what is live, the inputs for longer and a copy of every input and result can't be needed.
+TEST(Bucket, is_made_where_there_is_room_for_the_copies_of_all_members_once) {
+  Random random(1);
+  for (int round = 0; round < 100; ++round) {
+    const Graph graph = gathers(random);
+    Bytes room = stats_of(graph).peak;
+    for (std::size_t i = 0; i < graph.size(); ++i) {
+      const Collective* const collective = graph.collective(NodeId(i));
+      if (collective != nullptr) room += collective->bytes_in + collective->bytes_in + collective->bytes_out;
+    }
+    const auto unlimited = bucket_all_gather(graph, {.form = FusedForm::concat});
+    ASSERT_TRUE(unlimited && unlimited->graph);
+    EXPECT_LE(stats_of(*unlimited->graph).peak, room);
+    const auto merged = bucket_all_gather(graph, {.form = FusedForm::concat, .memory_limit = room});
+    ASSERT_TRUE(merged && merged->graph) << print(graph);
+    EXPECT_EQ(merged->graph->digest(), unlimited->graph->digest()) << print(graph);
+  }
+}
+
+// A user's operator that gives back its argument and does something else besides, in the way of the second all_gather.
+TEST(Bucket, an_operator_with_effects_is_no_view_that_moves_along) {
+  OpTable table = OpTable::builtin();
+  OpSpec row;
+  row.name = "mylib.hook.default";
+  row.effects.alias = Alias::first;
+  row.effects.side_effect = true;
+  table.add(row);
+  for (const std::string_view between : {"aten.relu", "mylib.hook"}) {
+    const auto graph = parse_graph(fmt::format(R"(graph @g(%x: f32[4], %y: f32[4]) {{
+  group @dp = ranks[0,1]
+  %all = _c10d_functional.all_gather_into_tensor(%x, 2, @dp)
+  %noise = aten.rand([4])
+  %seen = {}(%y) : f32[4]
+  %other = _c10d_functional.all_gather_into_tensor(%{}, 2, @dp)
+  %done = _c10d_functional.wait_tensor(%all)
+  %other_done = _c10d_functional.wait_tensor(%other)
+  return %done, %other_done, %noise, %seen
+}})",
+                                               between, between == "aten.relu" ? "y" : "seen"),
+                                   "test", table);
+    ASSERT_TRUE(graph) << graph.error().to_string();
+    for (const FusedForm form : forms) {
+      const auto merged = bucket_all_gather(*graph, {.form = form});
+      ASSERT_TRUE(merged) << merged.error().to_string();
+      ASSERT_TRUE(merged->graph) << between;
+      EXPECT_TRUE(same_values(*graph, *merged->graph));
+    }
+  }
 }
 
 // Every capture that has collectives to merge gets faster or stays as it is, judged by a plain two-lane model.

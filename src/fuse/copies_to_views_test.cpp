@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "hocket/fuse/forward_copies.h"
 #include "hocket/fuse/scatter_rows.h"
 #include "hocket/ir/text.h"
 #include "support/same_values.h"
@@ -74,6 +75,23 @@ TEST(ScatterRows, a_large_batch_and_a_written_input_are_left_alone) {
     ASSERT_TRUE(changed);
     EXPECT_FALSE(changed->graph);
   }
+}
+
+// Only the capture says what it does.
+TEST(ForwardCopies, a_copy_of_a_list_is_none_that_it_knows) {
+  const auto graph = parse_graph(R"(graph @g(%x: f32[8]) {
+  %a = aten.relu(%x)
+  %parts = aten.split.Tensor(%a, 4)
+  %own = aten.empty.memory_format([4])
+  %in = aten.copy_(%own, %parts) : f32[4] {view_of=%own, mutates=[%own]}
+  return %in
+})",
+                                 "test");
+  ASSERT_TRUE(graph) << graph.error().to_string();
+  const auto changed = forward_copies(*graph);
+  ASSERT_TRUE(changed);
+  EXPECT_FALSE(changed->graph);
+  EXPECT_TRUE(changed->notes.empty()) << changed->notes[0];
 }
 
 }  // namespace

@@ -39,6 +39,48 @@ Graph parsed(std::string_view text, const OpTable& table = OpTable::builtin()) {
   return std::move(*graph);
 }
 
+// A number that an operator gives whose effects nobody knows: it may do anything else besides, whatever the capture says of the number.
+TEST(Lower, keeps_the_step_of_an_opaque_operator_that_gives_a_number) {
+  for (const bool opaque : {false, true}) {
+    OpTable table = OpTable::builtin();
+    OpSpec row;
+    row.name = "mylib.count.default";
+    row.effects.opaque = opaque;
+    row.metadata_only = true;
+    table.add(row);
+    const Graph graph = parsed(R"(graph @g(%x: f32[4,4]) {
+  %n = mylib.count(%x) : int = 4
+  %y = aten.full([%n], 0.0) : f32[4]
+  return %y
+})",
+                               table);
+    const auto lowered = lower(graph);
+    ASSERT_TRUE(lowered) << lowered.error().to_string();
+    EXPECT_EQ(lowered->program.size(), opaque ? 2U : 1U) << print(lowered->program);
+  }
+}
+
+TEST(Lower, a_number_of_a_list_follows_from_sizes_only_if_all_are_known) {
+  OpTable table = OpTable::builtin();
+  OpSpec row;
+  row.name = "mylib.count.default";
+  row.metadata_only = true;
+  table.add(row);
+  for (const bool known : {false, true}) {
+    const Graph graph = parsed(fmt::format(R"(graph @g(%x: f32[s0]) {{
+  %parts = mylib.parts(%x) : (f32[2], f32[{}])
+  %n = mylib.count(%parts) : int = 4
+  %y = aten.full([%n], 0.0) : f32[4]
+  return %y
+}})",
+                                           known ? "2" : "s0"),
+                               table);
+    const auto lowered = lower(graph);
+    ASSERT_TRUE(lowered) << lowered.error().to_string();
+    EXPECT_EQ(lowered->program.size(), known ? 2U : 3U) << print(lowered->program);
+  }
+}
+
 TEST(LoweringRegistry, lowers_a_users_operator) {
   OpTable table = OpTable::builtin();
   OpSpec row;
