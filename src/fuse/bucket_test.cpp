@@ -82,7 +82,8 @@ TEST(Bucket, is_made_where_there_is_room_for_the_copies_of_all_members_once) {
   }
 }
 
-// A user's operator that gives back its argument and does something else besides, in the way of the second all_gather.
+// A user's operator that gives back its argument and does something else besides keeps its place among the others, where a view would move
+// along with the all_gather that it leads to.
 TEST(Bucket, an_operator_with_effects_is_no_view_that_moves_along) {
   OpTable table = OpTable::builtin();
   OpSpec row;
@@ -90,25 +91,27 @@ TEST(Bucket, an_operator_with_effects_is_no_view_that_moves_along) {
   row.effects.alias = Alias::first;
   row.effects.side_effect = true;
   table.add(row);
-  for (const std::string_view between : {"aten.relu", "mylib.hook"}) {
-    const auto graph = parse_graph(fmt::format(R"(graph @g(%x: f32[4], %y: f32[4]) {{
+  for (const bool hook : {false, true}) {
+    const auto graph = parse_graph(fmt::format(R"(graph @g(%x: f32[4], %y: f32[4], %w: f32[4,4]) {{
   group @dp = ranks[0,1]
   %all = _c10d_functional.all_gather_into_tensor(%x, 2, @dp)
-  %noise = aten.rand([4])
-  %seen = {}(%y) : f32[4]
-  %other = _c10d_functional.all_gather_into_tensor(%{}, 2, @dp)
+  %mm = aten.mm(%w, %w)
+  %seen = {} : f32[4] {{view_of=%y}}
+  %other = _c10d_functional.all_gather_into_tensor(%seen, 2, @dp)
   %done = _c10d_functional.wait_tensor(%all)
   %other_done = _c10d_functional.wait_tensor(%other)
-  return %done, %other_done, %noise, %seen
+  return %done, %other_done, %mm
 }})",
-                                               between, between == "aten.relu" ? "y" : "seen"),
+                                               hook ? "mylib.hook(%y)" : "aten.view(%y, [4])"),
                                    "test", table);
     ASSERT_TRUE(graph) << graph.error().to_string();
     for (const FusedForm form : forms) {
       const auto merged = bucket_all_gather(*graph, {.form = form});
       ASSERT_TRUE(merged) << merged.error().to_string();
-      ASSERT_TRUE(merged->graph) << between;
+      ASSERT_TRUE(merged->graph);
       EXPECT_TRUE(same_values(*graph, *merged->graph));
+      const std::string text = print(*merged->graph);
+      EXPECT_EQ(text.find("%mm =") < text.find("%seen ="), hook) << text;
     }
   }
 }
