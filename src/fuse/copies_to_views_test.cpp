@@ -30,14 +30,15 @@ Graph scattered(int batch, std::string_view after = "") {
   return std::move(*graph);
 }
 
-std::size_t copies_in(const Graph& graph) {
-  std::size_t copies = 0;
+std::size_t count_of(const Graph& graph, std::string_view op) {
+  std::size_t count = 0;
   for (std::size_t i = 0; i < graph.size(); ++i) {
     const NodeId id(i);
-    copies += graph.node(id).kind == NodeKind::op && graph.op_name(id) == "aten.cat.default" ? 1 : 0;
+    count += graph.node(id).kind == NodeKind::op && graph.op_name(id) == op ? 1 : 0;
   }
-  return copies;
+  return count;
 }
+std::size_t copies_in(const Graph& graph) { return count_of(graph, "aten.cat.default"); }
 
 TEST(CopiesToViews, a_batch_of_one_is_not_copied) {
   const Graph graph = scattered(1);
@@ -45,6 +46,8 @@ TEST(CopiesToViews, a_batch_of_one_is_not_copied) {
   ASSERT_TRUE(changed && changed->graph);
   EXPECT_EQ(problems_of(*changed->graph), "");
   EXPECT_EQ(copies_in(*changed->graph), 0U);
+  EXPECT_EQ(count_of(*changed->graph, "aten.split.Tensor"), 0U) << "nobody needs the parts";
+  EXPECT_EQ(count_of(*changed->graph, "getitem"), 0U);
   expect_same_values(graph, *changed->graph);
 }
 

@@ -61,6 +61,27 @@ std::string three_groups(std::uint64_t seed) {
                      ms(), ms(), ms(), ms(), ms(), ms());
 }
 
+// Light steps go along with the sums that they lead to, and let go of what they read before the sum begins.
+std::string light_steps(std::uint64_t seed) {
+  Random random(seed);
+  const auto ms = [&] { return fmt::format("{{est=0.0{:02}ms}}", random.between(10, 40)); };
+  return fmt::format(R"(graph @g(%x: f32[64,64]) {{
+  group @dp = ranks[0,1]
+  %a = aten.mm(%x, %x) {}
+  %b = aten.mm(%x, %x) {}
+  %a_low = aten.slice.Tensor(%a, 0, 0, 16)
+  %a_cast = aten.clone(%a_low) {{est=0.002ms}}
+  %a_sum = _c10d_functional.all_reduce(%a_cast, "sum", @dp) {}
+  %b_cast = aten.relu(%b) {{est=0.002ms}}
+  %b_sum = _c10d_functional.all_reduce(%b_cast, "sum", @dp) {}
+  %a_done = _c10d_functional.wait_tensor(%a_sum)
+  %b_done = _c10d_functional.wait_tensor(%b_sum)
+  %c = aten.mm(%x, %x) {}
+  return %a_done, %b_done, %c
+}})",
+                     ms(), ms(), ms(), ms(), ms());
+}
+
 // More units than a set of them has room for.
 std::string many_matmuls(std::size_t count) {
   std::string text = "graph @g(%x: f32[4,4]) {\n  %m0 = aten.mm(%x, %x) {est=0.001ms}\n";
@@ -151,8 +172,9 @@ TEST(ExactOrder, is_the_fastest_of_all_orders_within_the_limit) {
     ASSERT_NO_FATAL_FAILURE(expect_fastest(Program(seed, false)));
   }
   for (std::uint64_t seed = 1; seed <= 8; ++seed) {
-    SCOPED_TRACE(fmt::format("three groups, seed {}", seed));
+    SCOPED_TRACE(fmt::format("three groups or light steps, seed {}", seed));
     ASSERT_NO_FATAL_FAILURE(expect_fastest(Program(three_groups(seed), false)));
+    ASSERT_NO_FATAL_FAILURE(expect_fastest(Program(light_steps(seed), false)));
   }
 }
 

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 
+#include "hocket/schedule/timeline.h"
 #include "support/random.h"
 #include "support/random_graph.h"
 
@@ -69,6 +70,31 @@ TEST(Iterative, says_who_was_passed_and_who_came_along) {
   }
   EXPECT_GT(moves, 100);
   EXPECT_GT(with_others, 20);
+}
+
+// One pass over all collectives is a pass over each of them, one after the other.
+TEST(Iterative, moves_all_as_it_would_move_one_after_the_other) {
+  int moved = 0;
+  for (std::uint64_t seed = 0; seed < 120; ++seed) {
+    SCOPED_TRACE(fmt::format("seed {}", seed));
+    Random random(seed);
+    const Graph graph = random_graph(seed);
+    std::vector<Nanoseconds> times(graph.size());
+    for (Nanoseconds& time : times) time = Nanoseconds::from_picoseconds(random.between(0, 400));
+    const auto steps = StepGraph::of(graph, times);
+    ASSERT_TRUE(steps);
+    IterativeOptions options;
+    options.memory_limit = memory_curve(*steps, steps->original_order()).peak + Bytes(random.between(0, 4096));
+    const auto all = reorder_communication_preserving_peak_memory(*steps, steps->original_order(), options);
+    std::vector<StepIndex> order = steps->original_order();
+    for (const StepIndex collective : steps->collectives()) {
+      options.only = collective;
+      order = reorder_communication_preserving_peak_memory(*steps, order, options).order;
+    }
+    EXPECT_EQ(all.order, order);
+    moved += order != steps->original_order() ? 1 : 0;
+  }
+  EXPECT_GT(moved, 25);
 }
 
 }  // namespace
