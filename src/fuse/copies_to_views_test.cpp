@@ -80,6 +80,25 @@ TEST(ScatterRows, a_large_batch_and_a_written_input_are_left_alone) {
   }
 }
 
+TEST(ScatterRows, rows_that_do_not_lie_together_are_left_alone) {
+  const auto graph = parse_graph(R"(graph @step(%x: f32[8,2,4]) {
+  group @tp = ranks[0,1]
+  %y = aten.permute(%x, [1, 0, 2])
+  %parts = aten.split.Tensor(%y, 4, 1)
+  %a = getitem(%parts, 0)
+  %b = getitem(%parts, 1)
+  %all = aten.cat([%a, %b])
+  %sum = _c10d_functional.reduce_scatter_tensor(%all, "sum", 2, @tp)
+  %done = _c10d_functional.wait_tensor(%sum)
+  return %done
+})",
+                                 "test");
+  ASSERT_TRUE(graph) << graph.error().to_string();
+  const auto changed = scatter_rows(*graph);
+  ASSERT_TRUE(changed);
+  EXPECT_FALSE(changed->graph);
+}
+
 // Only the capture says what it does.
 TEST(ForwardCopies, a_copy_of_a_list_is_none_that_it_knows) {
   const auto graph = parse_graph(R"(graph @g(%x: f32[8]) {
