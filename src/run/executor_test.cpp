@@ -104,7 +104,8 @@ TEST(Executor, knows_all_collectives) {
   %swapped = _c10d_functional.all_to_all_single(%x, [], [], @both)
   %uneven = _c10d_functional.all_to_all_single(%x, [2, 2], [2, 2], @both)
   %last = _c10d_functional.broadcast(%x, 1, @both)
-  %sums = _c10d_functional.all_reduce_coalesced([%x, %last], "sum", @both)
+  %w5 = _c10d_functional.wait_tensor(%last)
+  %sums = _c10d_functional.all_reduce_coalesced([%x, %w5], "sum", @both)
   %small = _c10d_functional.all_reduce(%x, "sum", @both)
   %w1 = _c10d_functional.wait_tensor(%all)
   %w2 = _c10d_functional.wait_tensor(%part)
@@ -112,11 +113,10 @@ TEST(Executor, knows_all_collectives) {
   %w4 = _c10d_functional.wait_tensor(%uneven)
   %s0 = getitem(%sums, 0)
   %s1 = getitem(%sums, 1)
-  %w5 = _c10d_functional.wait_tensor(%last)
   %w6 = _c10d_functional.wait_tensor(%s0)
   %w7 = _c10d_functional.wait_tensor(%s1)
   %w8 = _c10d_functional.wait_tensor(%small)
-  return %w1, %w2, %w3, %w4, %w5, %w6, %w8
+  return %w1, %w2, %w3, %w4, %w5, %w6, %w8, %w7
 })");
   on_ranks(2, [&](const World& world) {
     const Rank1 rank(world, program);
@@ -131,6 +131,7 @@ TEST(Executor, knows_all_collectives) {
     EXPECT_THAT(rank.result(4), ElementsAre(100, 101, 102, 103));
     EXPECT_THAT(rank.result(5), ElementsAre(100, 102, 104, 106));
     EXPECT_THAT(rank.result(6), ElementsAre(100, 102, 104, 106));
+    EXPECT_THAT(rank.result(7), ElementsAre(200, 202, 204, 206));
   });
 }
 
