@@ -2,6 +2,7 @@
 
 #include <c10/util/Exception.h>
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "hocket/ir/json.h"
@@ -28,6 +29,12 @@ nlohmann::ordered_json measures_of(const Measures& measures) {
           {"collectives", measures.collectives}};
 }
 
+// The result goes back to PyTorch: it has only operators that PyTorch has too.
+void keep_to_pytorch(PassCall& call) {
+  const bool said = std::ranges::any_of(call.arguments, [](const auto& given) { return given.first == "operators"; });
+  if (call.name == "overlap" && !said) call.arguments.emplace_back("operators", "pytorch");
+}
+
 }  // namespace
 
 CompiledGraph compile_graph(const std::string& json, const GraphRequest& request) {
@@ -35,7 +42,8 @@ CompiledGraph compile_graph(const std::string& json, const GraphRequest& request
   CompileOptions options;
   options.cost.machine = value_of(find_machine(request.machine));
   options.memory_limit = value_of(parse_memory_limit(request.memory_limit));
-  if (!request.passes.empty()) options.passes = value_of(parse_passes(request.passes));
+  options.passes = request.passes.empty() ? default_passes() : value_of(parse_passes(request.passes));
+  for (PassCall& call : options.passes) keep_to_pytorch(call);
   Compiled compiled = value_of(compile(Subject(graph), options));
   TORCH_CHECK_VALUE(compiled.graph() != nullptr, "the passes \"", request.passes,
                     "\" make a program of steps, which has no form in FX: leave out lower and what follows it");

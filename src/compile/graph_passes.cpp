@@ -9,7 +9,9 @@
 #include "hocket/fuse/ddp.h"
 #include "hocket/fuse/fold_averages.h"
 #include "hocket/fuse/forward_copies.h"
+#include "hocket/fuse/late_divisions.h"
 #include "hocket/fuse/lean_casts.h"
+#include "hocket/fuse/move_rows.h"
 #include "hocket/fuse/scatter_rows.h"
 #include "hocket/fuse/schedule_comm_wait.h"
 
@@ -33,6 +35,18 @@ Pass plain(std::string name, std::string summary, Result<RewriteResult> (*run)(c
           [run](const Subject& subject, const PassContext&, PassArguments& arguments) -> Result<PassResult> {
             HOCKET_CHECK(arguments.finish());
             return to_result(run(std::get<Graph>(subject), Options{}));
+          }};
+}
+
+// The same, of one that gives its new nodes their times.
+template <class Options>
+Pass with_cost(std::string name, std::string summary, Result<RewriteResult> (*run)(const Graph&, const Options&)) {
+  return {std::move(name), std::move(summary), Form::graph, "",
+          [run](const Subject& subject, const PassContext& context, PassArguments& arguments) -> Result<PassResult> {
+            HOCKET_CHECK(arguments.finish());
+            Options options;
+            options.cost = context.cost;
+            return to_result(run(std::get<Graph>(subject), options));
           }};
 }
 
@@ -84,6 +98,7 @@ std::vector<Pass> fsdp_passes() {
 std::vector<Pass> fuse_passes() {
   return {
       plain("fold_averages", "let an all_reduce average, instead of dividing before it", fold_averages),
+      with_cost("late_divisions", "divide what a reduce_scatter gives, not what it takes", late_divisions),
       plain("forward_copies", "use a result instead of the tensor that it is copied over", forward_copies),
       ddp_pass("fuse_ddp_with_concat", "one all_reduce for each bucket of gradients, on one concatenated tensor",
                fuse_ddp_with_concat),
@@ -92,16 +107,10 @@ std::vector<Pass> fuse_passes() {
       plain("schedule_comm_wait", "each wait right before its first real user", schedule_comm_wait),
       plain("copies_to_views", "next to communication, parts that are put together as they lie become a view",
             copies_to_views),
-      {"scatter_rows", "a reduce_scatter of a small batch takes its rows as they lie", Form::graph, "",
-       [](const Subject& subject, const PassContext& context, PassArguments& arguments) -> Result<PassResult> {
-         HOCKET_CHECK(arguments.finish());
-         return to_result(scatter_rows(std::get<Graph>(subject), {.cost = context.cost}));
-       }},
-      {"lean_casts", "casts next to communication move no more memory than they have to", Form::graph, "",
-       [](const Subject& subject, const PassContext& context, PassArguments& arguments) -> Result<PassResult> {
-         HOCKET_CHECK(arguments.finish());
-         return to_result(lean_casts(std::get<Graph>(subject), {.cost = context.cost}));
-       }},
+      with_cost("scatter_rows", "a reduce_scatter of a small batch takes its rows as they lie", scatter_rows),
+      with_cost("move_rows", "gathers and scatters along another dimension than the first move rows as they lie",
+                move_rows),
+      with_cost("lean_casts", "casts next to communication move no more memory than they have to", lean_casts),
       bucket_pass("bucket_all_gather", "merge all_gathers where that pays", bucket_all_gather),
       bucket_pass("bucket_reduce_scatter", "merge reduce_scatters where that pays", bucket_reduce_scatter),
   };

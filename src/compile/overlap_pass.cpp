@@ -11,7 +11,10 @@
 #include "hocket/compile/overlap_bound.h"
 #include "hocket/cost/collectives.h"
 #include "hocket/fuse/copies_to_views.h"
+#include "hocket/fuse/fold_averages.h"
+#include "hocket/fuse/late_divisions.h"
 #include "hocket/fuse/lean_casts.h"
+#include "hocket/fuse/move_rows.h"
 #include "hocket/fuse/scatter_rows.h"
 #include "hocket/ir/rewrite.h"
 #include "hocket/schedule/bounds.h"
@@ -142,23 +145,48 @@ Result<PassResult> reordered(const Form& form, const PassContext& context, Overl
   return result;
 }
 
-// Copies next to communication that need not be. Casts are seldom a hundredth of the step: the least effort does without a look at them.
-Result<std::optional<Graph>> without_copies(const Graph& graph, const CostModel& cost, Effort effort) {
-  HOCKET_TRY(RewriteResult views, copies_to_views(graph));
-  HOCKET_TRY(RewriteResult rows, scatter_rows(views.graph ? *views.graph : graph, {.cost = &cost}));
-  if (!rows.graph) rows.graph = std::move(views.graph);
-  if (effort == Effort::fast) return std::move(rows.graph);
-  HOCKET_TRY(RewriteResult casts, lean_casts(rows.graph ? *rows.graph : graph, {.cost = &cost}));
-  return std::move(casts.graph ? casts.graph : rows.graph);
+// Which operators the result may have: all that hocket knows, or only those that PyTorch has too.
+enum class Operators : std::uint8_t { all, pytorch };
+
+// A graph that passes change one after the other; absent as long as none has.
+class Changing {
+ public:
+  explicit Changing(const Graph& given) : given_(given) {}
+  const Graph& graph() const { return changed_ ? *changed_ : given_; }
+  Status take(Result<RewriteResult> result) {
+    if (!result) return fail(std::move(result).error());
+    if (result->graph) changed_ = std::move(result->graph);
+    return {};
+  }
+  std::optional<Graph> changed() && { return std::move(changed_); }
+
+ private:
+  const Graph& given_;
+  std::optional<Graph> changed_;
+};
+
+// Divisions and copies next to communication that need not be. Casts are seldom a hundredth of the step: the least effort does without a
+// look at them.
+Result<std::optional<Graph>> without_copies(const Graph& given, const CostModel& cost, Effort effort,
+                                            Operators operators) {
+  Changing changing(given);
+  HOCKET_CHECK(changing.take(fold_averages(changing.graph(), {.cost = &cost})));
+  HOCKET_CHECK(changing.take(late_divisions(changing.graph(), {.cost = &cost})));
+  HOCKET_CHECK(changing.take(copies_to_views(changing.graph())));
+  HOCKET_CHECK(changing.take(operators == Operators::all ? move_rows(changing.graph(), {.cost = &cost})
+                                                         : scatter_rows(changing.graph(), {.cost = &cost})));
+  if (effort != Effort::fast) HOCKET_CHECK(changing.take(lean_casts(changing.graph(), {.cost = &cost})));
+  return std::move(changing).changed();
 }
 
 Result<StepGraph> steps_of(const Graph& graph, const CostModel& cost) {
   return StepGraph::of(graph, cost.times(graph), {.keep_collective_order = false});
 }
 
-Result<PassResult> merged(const Graph& given, const PassContext& context, const OverlapOptions& base) {
+Result<PassResult> merged(const Graph& given, const PassContext& context, const OverlapOptions& base,
+                          Operators operators) {
   const CostModel& cost = *context.cost;
-  HOCKET_TRY(std::optional<Graph> lean, without_copies(given, cost, base.effort));
+  HOCKET_TRY(std::optional<Graph> lean, without_copies(given, cost, base.effort, operators));
   HOCKET_TRY(StepGraph steps, steps_of(lean ? *lean : given, cost));
   if (lean && memory_curve(steps, steps.original_order()).peak > *base.memory_limit) {
     // Without the copies the same order holds too much: they stay.
@@ -220,6 +248,8 @@ Result<PassResult> run_overlap(const Subject& subject, const PassContext& contex
   const bool reorder_only = arguments.flag("reorder_only", false);
   const bool by_machine = arguments.choice("lanes", "two", {"two", "machine"}) == "machine";
   const double slowdown = arguments.real("slowdown", 1);
+  const Operators operators =
+      arguments.choice("operators", "all", {"all", "pytorch"}) == "all" ? Operators::all : Operators::pytorch;
   HOCKET_CHECK(arguments.finish());
   if (slowdown < 1) return fail(ErrorKind::usage, "a slowdown of {}; expected 1 or more", slowdown);
   if (by_machine || slowdown > 1) {
@@ -236,13 +266,13 @@ Result<PassResult> run_overlap(const Subject& subject, const PassContext& contex
   options.memory_limit = context.memory_limit.of(context.original_peak);
   if (const auto* program = std::get_if<Program>(&subject)) return reordered(*program, context, options);
   const Graph& graph = std::get<Graph>(subject);
-  return reorder_only ? reordered(graph, context, options) : merged(graph, context, options);
+  return reorder_only ? reordered(graph, context, options) : merged(graph, context, options, operators);
 }
 
 }  // namespace
 
 Result<StepBound> overlap_bound(const Graph& graph, const CostModel& cost) {
-  HOCKET_TRY(const std::optional<Graph> lean, without_copies(graph, cost, Effort::max));
+  HOCKET_TRY(const std::optional<Graph> lean, without_copies(graph, cost, Effort::max, Operators::all));
   const Graph& least = lean ? *lean : graph;
   HOCKET_TRY(const StepGraph steps, steps_of(least, cost));
   OverlapOptions options;
@@ -253,7 +283,8 @@ Result<StepBound> overlap_bound(const Graph& graph, const CostModel& cost) {
 Pass overlap_pass() {
   return {
       "overlap", "decide buckets, order and memory together", Form::either,
-      "effort=fast|default|max, reorder_only=on|off, lanes=two|machine, slowdown=1 (of compute under communication)",
+      "effort=fast|default|max, reorder_only=on|off, operators=all|pytorch, lanes=two|machine, slowdown=1 (of compute "
+      "under communication)",
       run_overlap};
 }
 

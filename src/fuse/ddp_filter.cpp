@@ -7,9 +7,6 @@
 
 namespace hocket::fuse {
 
-namespace {
-
-// The divisor, if the node divides a tensor by a number.
 std::optional<double> divisor_of(const Graph& graph, NodeId id) {
   const auto args = graph.args(id);
   const bool divides =
@@ -20,6 +17,8 @@ std::optional<double> divisor_of(const Graph& graph, NodeId id) {
   if (args[1].is(ArgKind::real)) return args[1].as_real();
   return std::nullopt;
 }
+
+namespace {
 
 Status check_static(const Graph& graph, NodeId id) {
   if (!all_static(graph.type(graph.outputs(id)[0]).shape)) return fail(ErrorKind::input, "its size is symbolic");

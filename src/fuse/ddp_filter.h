@@ -2,6 +2,7 @@
 #pragma once
 
 #include <compare>
+#include <optional>
 #include <string>
 
 #include "hocket/fuse/comm_block.h"
@@ -32,6 +33,9 @@ struct GradientAverage {
 
 // The reason as an error where it is none.
 Result<GradientAverage> gradient_average(const Graph& graph, const Users& users, NodeId all_reduce);
+
+// The divisor, if the node divides a tensor by a number.
+std::optional<double> divisor_of(const Graph& graph, NodeId id);
 
 // "sum" of "SUM": names of reduce operations are case-insensitive.
 std::string reduce_operation(const Graph& graph, NodeId collective);

@@ -5,6 +5,8 @@
 #include <set>
 
 #include "fuse/ddp_filter.h"
+#include "fuse/node_writer.h"
+#include "ir/node_facts.h"
 
 namespace hocket {
 
@@ -19,10 +21,14 @@ Status check_average(const Graph& graph, const fuse::GradientAverage& average) {
   if (!std::has_single_bit(ranks)) return fail(ErrorKind::input, "{} ranks are no power of two", ranks);
   if (average.kind.reduced != average.kind.gradient) return fail(ErrorKind::input, "the division changes the dtype");
   if (!is_floating(average.kind.reduced)) return fail(ErrorKind::input, "it has no floating dtype");
+  const NodeId gradient = graph.args(average.anchor())[0].as_node();
+  if (written_between(graph, gradient, average.anchor(), average.block.wait()))
+    return fail(ErrorKind::input, "{} is written before the wait", graph.name(gradient));
   return {};
 }
 
-Result<Graph> folded(const Graph& graph, const std::map<NodeId, NodeId>& gradient_of, const std::set<NodeId>& goes) {
+Result<Graph> folded(const Graph& graph, const std::map<NodeId, NodeId>& gradient_of, const std::set<NodeId>& goes,
+                     const CostModel* cost) {
   GraphRewriter rewriter(graph);
   for (std::size_t i = 0; i < graph.size(); ++i) {
     const NodeId id(i);
@@ -33,10 +39,11 @@ Result<Graph> folded(const Graph& graph, const std::map<NodeId, NodeId>& gradien
       continue;
     }
     const GroupId group = graph.collective(id)->group;
-    const NodeId made = rewriter.op("_c10d_functional.all_reduce",
-                                    {rewriter.now(found->second), rewriter.builder().string("avg"), Arg::group(group)},
-                                    fmt::format("{}_avg", graph.name(id)));
-    if (const std::int64_t time = graph.node(id).measured.picoseconds; time >= 0) {
+    const NodeId made =
+        fuse::NodeWriter(rewriter, cost, std::string(graph.name(id)))
+            .op("_c10d_functional.all_reduce",
+                {rewriter.now(found->second), rewriter.builder().string("avg"), Arg::group(group)}, "avg");
+    if (const std::int64_t time = graph.node(id).measured.picoseconds; time >= 0 && cost == nullptr) {
       rewriter.set_time(made, Nanoseconds::from_picoseconds(time));
     }
     rewriter.replace(id, made);
@@ -46,7 +53,7 @@ Result<Graph> folded(const Graph& graph, const std::map<NodeId, NodeId>& gradien
 
 }  // namespace
 
-Result<RewriteResult> fold_averages(const Graph& graph, const FoldAveragesOptions&) {
+Result<RewriteResult> fold_averages(const Graph& graph, const FoldAveragesOptions& options) {
   const Users users(graph);
   std::map<NodeId, NodeId> gradient_of;  // by collective
   std::set<NodeId> goes;
@@ -67,7 +74,7 @@ Result<RewriteResult> fold_averages(const Graph& graph, const FoldAveragesOption
   result.report =
       fmt::format("{} division{} done by the all_reduce", gradient_of.size(), gradient_of.size() == 1 ? "" : "s");
   if (!gradient_of.empty()) {
-    HOCKET_TRY(result.graph, folded(graph, gradient_of, goes));
+    HOCKET_TRY(result.graph, folded(graph, gradient_of, goes, options.cost));
   }
   return result;
 }

@@ -39,4 +39,16 @@ std::vector<NodeId> last_writes(const Graph& graph) {
   return last;
 }
 
+bool written_between(const Graph& graph, NodeId value, NodeId first, NodeId last) {
+  const StorageId storage = graph.outputs(value)[0].storage;
+  for (std::size_t i = first.index() + 1; i < last.index(); ++i) {
+    for (const NodeId mutated : graph.mutates(NodeId(i))) {
+      for (const Output& output : graph.outputs(mutated)) {
+        if (output.storage == storage) return true;
+      }
+    }
+  }
+  return false;
+}
+
 }  // namespace hocket

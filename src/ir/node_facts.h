@@ -24,5 +24,7 @@ bool same_type(const TypeView& a, const TypeView& b);
 
 // By storage: the last node that writes it; none() where no node does.
 std::vector<NodeId> last_writes(const Graph& graph);
+// Does a node behind `first` and before `last` write the tensor of `value`, or anything in its storage?
+bool written_between(const Graph& graph, NodeId value, NodeId first, NodeId last);
 
 }  // namespace hocket

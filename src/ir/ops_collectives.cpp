@@ -57,23 +57,23 @@ Result<std::int64_t> checked_group_size(const Call& call, std::size_t size_posit
 
 // ---- shapes
 
-Result<InferredType> gathered(const Call& call, const TypeView& input, std::int64_t members) {
+Result<InferredType> gathered(const Call& call, const TypeView& input, std::int64_t members, std::size_t dim = 0) {
   Sizes shape = copy_of(input.shape);
   if (shape.empty()) shape.emplace_back(1);
-  HOCKET_TRY(shape[0], times(call, shape[0], Dim(members)));
+  HOCKET_TRY(shape[dim], times(call, shape[dim], Dim(members)));
   return dense(call, input.dtype, std::move(shape));
 }
 
-Result<InferredType> scattered(const Call& call, const TypeView& input, std::int64_t members) {
+Result<InferredType> scattered(const Call& call, const TypeView& input, std::int64_t members, std::size_t dim = 0) {
   if (input.shape.empty())
     return fail(ErrorKind::input, "a tensor without dims cannot be scattered over {} ranks", members);
   Sizes shape = copy_of(input.shape);
-  const auto part = divided(call, shape[0], members, "dim 0");
+  const auto part = divided(call, shape[dim], members, fmt::format("dim {}", dim));
   if (!part && !is_cannot_infer(part.error())) {
-    return fail(ErrorKind::input, "dim 0 of size {} does not divide by the group's size {}",
-                call.symbols().to_string(shape[0]), members);
+    return fail(ErrorKind::input, "dim {} of size {} does not divide by the group's size {}", dim,
+                call.symbols().to_string(shape[dim]), members);
   }
-  HOCKET_TRY(shape[0], part);
+  HOCKET_TRY(shape[dim], part);
   return dense(call, input.dtype, std::move(shape));
 }
 
@@ -160,6 +160,26 @@ Result<Outputs> reduce_scatter_coalesced(const Call& call) {
     outputs.push_back(std::move(type));
   }
   return outputs;
+}
+
+// (input, gather_dim, group_size, group)
+Result<Outputs> all_gather_along(const Call& call) {
+  HOCKET_TRY(const TypeView input, call.tensor({0, "input"}));
+  HOCKET_TRY(const std::int64_t dim, call.integer({1, "gather_dim"}));
+  HOCKET_TRY(const std::int64_t members, checked_group_size(call, 2, 3));
+  HOCKET_TRY(const std::size_t along, wrap_dim(dim, input.shape.size()));
+  return gathered(call, input, members, along).map(one);
+}
+
+// (input, reduce_op, scatter_dim, group_size, group)
+Result<Outputs> reduce_scatter_along(const Call& call) {
+  HOCKET_TRY(const TypeView input, call.tensor({0, "input"}));
+  HOCKET_CHECK(check_reduce(call, 1, input.dtype));
+  HOCKET_TRY(const std::int64_t dim, call.integer({2, "scatter_dim"}));
+  HOCKET_TRY(const std::int64_t members, checked_group_size(call, 3, 4));
+  HOCKET_TRY(const std::size_t along, wrap_dim(dim, input.shape.size()));
+  HOCKET_TRY(InferredType type, scattered(call, input, members, along));
+  return one(std::move(type));
 }
 
 // ---- all-to-all
@@ -380,6 +400,13 @@ void add_c10d(OpTable& table) {
   add_rows(table, space, {"_wrap_tensor_autograd"}, view(unchanged));
 }
 
+// hocket's own: along any dim as one collective, row by row of what lies before it. PyTorch has no operator for that and copies.
+void add_along(OpTable& table) {
+  add_rows(table, "hocket", {"all_gather_along"}, communicates(CollectiveKind::all_gather, all_gather_along, 3, -1, 2));
+  add_rows(table, "hocket", {"reduce_scatter_along"},
+           communicates(CollectiveKind::reduce_scatter, reduce_scatter_along, 4, 1, 3));
+}
+
 // Kernels on symmetric memory run to their end: their results need no wait.
 void add_symmetric(OpTable& table) {
   constexpr std::string_view space = "symm_mem";
@@ -416,6 +443,7 @@ void add_symmetric(OpTable& table) {
 
 void add_collective_ops(OpTable& table) {
   add_c10d(table);
+  add_along(table);
   add_symmetric(table);
 }
 

@@ -89,6 +89,14 @@ TEST(ReduceScatter, DividesDim0) {
             "(f32[2], f32[1])");
 }
 
+TEST(Along, AnyDimGrowsOrShrinksByTheGroup) {
+  EXPECT_EQ(type_of("%x: f32[2,3]", "hocket.all_gather_along(%x, 1, 4, @g)"), "f32[2,12]");
+  EXPECT_EQ(type_of("%x: f32[2,3]", "hocket.all_gather_along(%x, -2, 4, @g)"), "f32[8,3]");
+  EXPECT_EQ(type_of("%x: f32[2,8]", R"(hocket.reduce_scatter_along(%x, "sum", 1, 4, @g))"), "f32[2,2]");
+  EXPECT_EQ(type_of("%x: f32[2,6]", R"(hocket.reduce_scatter_along(%x, "sum", 1, 4, @g))"),
+            "dim 1 of size 6 does not divide by the group's size 4");
+}
+
 TEST(ReduceScatter, ADim0ThatDoesNotDivideIsAnErrorWithItsSizeAndTheGroups) {
   EXPECT_EQ(c10d("%x: f32[6,3]", R"(reduce_scatter_tensor(%x, "sum", 4, @g))"),
             "dim 0 of size 6 does not divide by the group's size 4");

@@ -130,6 +130,7 @@ void add_collective_lowerings(LoweringRegistry& registry) {
   add(registry, space, {"all_gather_into_tensor_coalesced", "reduce_scatter_tensor_coalesced"}, to_new,
       lower_to_new_results);
   add(registry, "_dtensor", {"shard_dim_alltoall"}, to_new, lower_to_new_results);
+  add(registry, "hocket", {"all_gather_along", "reduce_scatter_along"}, to_new, lower_to_new_results);
   add(registry, space, {"all_gather_into_tensor_out", "reduce_scatter_tensor_out"},
       "from a communication buffer to `out`", lower_to_out);
   add(registry, "symm_mem",

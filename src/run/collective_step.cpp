@@ -14,6 +14,7 @@ struct Form {
   std::string_view op;
   CollectiveAlgorithm algorithm = CollectiveAlgorithm::automatic;
   std::size_t data_arg = 0;  // the position of what is communicated
+  std::size_t dim_arg = 0;   // of the dim along which it is; 0: the first dim
 };
 
 constexpr auto copying = CollectiveAlgorithm::one_shot;
@@ -31,6 +32,8 @@ constexpr std::array forms = {
     Form{"_c10d_functional.all_to_all_single.default"},
     Form{"_c10d_functional.broadcast.default"},
     Form{"_c10d_functional.broadcast_.default"},
+    Form{"hocket.all_gather_along.default", CollectiveAlgorithm::automatic, 0, 1},
+    Form{"hocket.reduce_scatter_along.default", CollectiveAlgorithm::automatic, 0, 2},
     // On memory that all ranks see, the symmetric algorithm is chosen by itself.
     Form{"symm_mem.one_shot_all_reduce.default"},
     Form{"symm_mem.one_shot_all_reduce_out.default"},
@@ -51,6 +54,16 @@ Result<std::int64_t> elements_of(const Program& program, OperandId operand) {
     elements *= dim.value();
   }
   return elements;
+}
+
+// What lies before the dim along which it is communicated, each as if it were alone.
+Result<std::int64_t> rows_before(const TypeView& type, const Arg& dim) {
+  if (!dim.is(ArgKind::integer)) return fail(ErrorKind::input, "the dim is no number");
+  const auto dims = static_cast<std::int64_t>(type.shape.size());
+  const std::int64_t along = dim.as_integer() < 0 ? dim.as_integer() + dims : dim.as_integer();
+  std::int64_t rows = 1;
+  for (std::int64_t d = 0; d < std::min(along, dims); ++d) rows *= type.shape[static_cast<std::size_t>(d)].value();
+  return rows;
 }
 
 std::vector<OperandId> operands_in(const Program& program, const Arg& arg) {
@@ -109,6 +122,26 @@ Status CollectiveStep::take_tensors(const Program& program, StepId step) {
     HOCKET_TRY(part.count, elements_of(program, scatters ? outputs[i] : inputs[i]));
     if (kind_ == CollectiveKind::all_to_all) part.count /= group_.group().size();
     parts_.push_back(part);
+  }
+  if (form->dim_arg == 0 || form->dim_arg >= args.size()) return {};
+  HOCKET_TRY(const std::int64_t rows, rows_before(program.type(inputs[0]), args[form->dim_arg]));
+  return cut_to_rows(rows);
+}
+
+// The rows of what goes in and of what comes out lie behind each other in both.
+Status CollectiveStep::cut_to_rows(std::int64_t rows) {
+  const Part whole = parts_[0];
+  if (rows == 0) return {};
+  const std::int64_t ranks = group_.group().size();
+  const bool scatters = kind_ == CollectiveKind::reduce_scatter;
+  const std::int64_t count = whole.count / rows;
+  const std::int64_t bytes = count * static_cast<std::int64_t>(size_of(dtype_));
+  parts_.assign(static_cast<std::size_t>(rows), whole);
+  for (std::int64_t row = 0; row < rows; ++row) {
+    Part& part = parts_[static_cast<std::size_t>(row)];
+    part.input.offset += row * bytes * (scatters ? ranks : 1);
+    part.output.offset += row * bytes * (scatters ? 1 : ranks);
+    part.count = count;
   }
   return {};
 }

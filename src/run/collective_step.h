@@ -34,6 +34,7 @@ class CollectiveStep {
 
   explicit CollectiveStep(const Communicator& group) : group_(group) {}
   Status take_tensors(const Program& program, StepId step);
+  Status cut_to_rows(std::int64_t rows);
   Status take_messages(const Program& program, StepId step);
   Status take_arguments(const Program& program, StepId step);
   static Result<Tensor> tensor_of(const Program& program, OperandId operand);

@@ -144,6 +144,28 @@ constexpr const char* fails_between = R"(graph @g(%x: f32[4]) {
   return %y
 })";
 
+TEST(Executor, collectives_along_a_later_dim_move_its_rows) {
+  const Program program = planned(R"(graph @g(%x: f32[2,1,4]) {
+  group @both = ranks[0,1]
+  %all = hocket.all_gather_along(%x, 2, 2, @both)
+  %part = hocket.reduce_scatter_along(%x, "sum", -1, 2, @both)
+  %first = hocket.all_gather_along(%x, 0, 2, @both)
+  %w1 = _c10d_functional.wait_tensor(%all)
+  %w2 = _c10d_functional.wait_tensor(%part)
+  %w3 = _c10d_functional.wait_tensor(%first)
+  return %w1, %w2, %w3
+})");
+  on_ranks(2, [&](const World& world) {
+    const Rank1 rank(world, program);
+    Floats x = numbers_of(world.rank(), 8);
+    ASSERT_TRUE(rank.run(x));
+    EXPECT_THAT(rank.result(0), ElementsAre(0, 1, 2, 3, 100, 101, 102, 103, 4, 5, 6, 7, 104, 105, 106, 107));
+    const float at = world.rank() == 0 ? 0 : 4;  // the sum of the ranks' elements is 100 and twice their index
+    EXPECT_THAT(rank.result(1), ElementsAre(100 + at, 102 + at, 108 + at, 110 + at));
+    EXPECT_THAT(rank.result(2), ElementsAre(0, 1, 2, 3, 4, 5, 6, 7, 100, 101, 102, 103, 104, 105, 106, 107));
+  });
+}
+
 TEST(Executor, a_kernel_that_fails_is_named_and_the_next_run_is_well) {
   const Program program = planned(fails_between);
   on_ranks(2, [&](const World& world) {

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "schedule/last_bound.h"
 #include "schedule/paths.h"
 #include "schedule/serial_bound.h"
 
@@ -16,6 +17,7 @@ std::string to_string(const StepBound& bound) {
     case BoundKind::critical_path: return "critical path";
     case BoundKind::serial: return "collectives that follow from each other, and too little to compute beside them";
     case BoundKind::compute_with_ends: return "compute with what must come before and after it";
+    case BoundKind::last: return "all compute, and what is communicated last with too little to compute beside it";
     case BoundKind::lane_with_ends: return fmt::format("lane @{} with what must come before and after it", bound.lane);
   }
   return {};
@@ -49,6 +51,7 @@ StepBound step_bound(const StepGraph& steps) {
   consider(longest, BoundKind::critical_path);
   for (const auto& path : {paths.longest(), Paths(steps, times, Paths::Weigh::collectives).longest()})
     consider(serial_bound(steps, path, times), BoundKind::serial);
+  consider(last_bound(steps, {}, paths), BoundKind::last);
   for (std::size_t lane = lanes.size(); lane-- > 0;) {
     consider(preemptive_end(std::move(lanes[lane])),
              lane == steps.lanes() ? BoundKind::compute_with_ends : BoundKind::lane_with_ends, name(lane));

@@ -40,6 +40,25 @@ TEST(StepBound, counts_what_cannot_be_computed_beside_collectives_that_follow_fr
   EXPECT_EQ(bound.time, Nanoseconds::from_ns(34'000));
 }
 
+// All of 10 + 2 + 3 µs is computed. The sum of 8 µs needs the first of them; beside it run the 3 µs, whose own sum takes 1 µs, and not the 2 µs,
+// whose sum takes longer than they do.
+TEST(StepBound, counts_what_is_communicated_last) {
+  const StepBound bound = bound_of(R"(
+    %chain = aten.neg(%x) {est=0.01ms}
+    %short = aten.relu(%x) {est=0.002ms}
+    %long = aten.relu(%x) {est=0.003ms}
+    %a = _c10d_functional.all_reduce(%chain, "sum", @dp) {est=0.008ms}
+    %b = _c10d_functional.all_reduce(%short, "sum", @dp) {est=0.005ms}
+    %c = _c10d_functional.all_reduce(%long, "sum", @dp) {est=0.001ms}
+    %wa = _c10d_functional.wait_tensor(%a)
+    %wb = _c10d_functional.wait_tensor(%b)
+    %wc = _c10d_functional.wait_tensor(%c)
+    return %wa, %wb, %wc
+)");
+  EXPECT_EQ(bound.kind, BoundKind::last) << to_string(bound);
+  EXPECT_EQ(bound.time, Nanoseconds::from_ns(21'000));  // 12 + 8 + 1
+}
+
 // Three sums of 10 µs that depend on nothing: one after the other they take 30 µs, together what the class says.
 TEST(MergedBound, takes_all_of_a_class_for_one_collective) {
   const auto graph = parse_graph(R"(graph @g(%x: f32[4], %y: f32[4], %z: f32[4]) {

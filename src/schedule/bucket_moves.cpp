@@ -38,18 +38,28 @@ BucketMoves::BucketMoves(const StepGraph& steps, const UnitGraph::Grouping& grou
   }
 }
 
-Buckets BucketMoves::changed(const std::vector<StepIndex>& waited_for, Dice& dice) const {
-  std::size_t row = dice.below(rows_.size());
-  std::size_t place = dice.below(rows_[row].size());
-  if (!waited_for.empty() && dice.below(4) != 0) {
-    const StepIndex step = waited_for[dice.below(waited_for.size())];
-    if (known_[step]) {
-      row = place_[step].row;
-      const auto near = static_cast<std::int64_t>(place_[step].bucket) + static_cast<std::int64_t>(dice.below(3)) - 1;
-      place =
-          static_cast<std::size_t>(std::clamp<std::int64_t>(near, 0, static_cast<std::int64_t>(rows_[row].size()) - 1));
-    }
+BucketMoves::Place BucketMoves::any_place(const std::vector<Stall>& stalls, Dice& dice) const {
+  Place place{dice.below(rows_.size()), 0};
+  place.bucket = dice.below(rows_[place.row].size());
+  Time total = 0;
+  for (const Stall& stall : stalls) total += known_[stall.collective] ? stall.time : 0;
+  if (total <= 0 || dice.below(4) == 0) return place;
+  auto at = static_cast<Time>(dice.below(static_cast<std::uint64_t>(total)));
+  for (const Stall& stall : stalls) {
+    if (!known_[stall.collective]) continue;
+    at -= stall.time;
+    if (at >= 0) continue;
+    place = place_[stall.collective];
+    const auto last = static_cast<std::int64_t>(rows_[place.row].size()) - 1;
+    const auto near = static_cast<std::int64_t>(place.bucket) + static_cast<std::int64_t>(dice.below(3)) - 1;
+    place.bucket = static_cast<std::size_t>(std::clamp<std::int64_t>(near, 0, last));
+    break;
   }
+  return place;
+}
+
+Buckets BucketMoves::changed(const std::vector<Stall>& stalls, Dice& dice) const {
+  const auto [row, place] = any_place(stalls, dice);
   auto buckets = rows_[row];
   const std::uint64_t move = dice.below(4);
   auto& first = buckets[place];

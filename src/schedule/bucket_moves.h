@@ -6,6 +6,12 @@
 
 namespace hocket::overlap {
 
+// A collective for which the compute lane stands still, or behind which such a one has to wait on its lane, and for how long.
+struct Stall {
+  StepIndex collective;
+  Time time;
+};
+
 class BucketMoves {
  public:
   // `order` and `buckets` are those of a plan; collectives that are in no bucket count as buckets of one.
@@ -13,13 +19,14 @@ class BucketMoves {
               const Buckets& buckets);
 
   bool any() const { return !rows_.empty(); }
-  // The buckets after a random move next to a collective that is waited for; anywhere if there is none.
-  Buckets changed(const std::vector<StepIndex>& waited_for, Dice& dice) const;
+  // The buckets after a random move, mostly next to where the compute lane stands still: the longer it does, the more often.
+  Buckets changed(const std::vector<Stall>& stalls, Dice& dice) const;
 
  private:
   struct Place {
     std::size_t row, bucket;
   };
+  Place any_place(const std::vector<Stall>& stalls, Dice& dice) const;
 
   std::vector<std::vector<std::vector<StepIndex>>> rows_;  // by class, in the order of issue
   std::vector<Place> place_;                               // by step, of candidates

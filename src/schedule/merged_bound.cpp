@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "hocket/schedule/bounds.h"
+#include "schedule/last_bound.h"
 #include "schedule/paths.h"
 #include "schedule/serial_bound.h"
 
@@ -79,6 +80,7 @@ StepBound merged_bound(const StepGraph& steps, const OverlapOptions& options) {
   for (const auto weigh : {Paths::Weigh::everything, Paths::Weigh::collectives})
     consider(serial_bound(steps, Paths(steps, times, weigh).longest(), times), BoundKind::serial);
   consider(preemptive_end(std::move(compute)), BoundKind::compute_with_ends);
+  consider(last_bound(steps, options, paths), BoundKind::last);
   return best;
 }
 

@@ -6,7 +6,7 @@
 #include <limits>
 
 #include "hocket/schedule/timeline.h"
-#include "schedule/bucket_moves.h"
+#include "schedule/deferral.h"
 #include "schedule/exact_order.h"
 #include "schedule/guide_memory.h"
 #include "schedule/lean_order.h"
@@ -24,16 +24,21 @@ struct Budget {
 };
 constexpr std::uint64_t no_end = std::numeric_limits<std::uint64_t>::max();
 // With refine(), which may cost half as much again, well below a minute on a core that others do not share.
-constexpr std::uint64_t most_of_a_minute = 200'000'000;
+constexpr std::uint64_t most_of_a_minute = 400'000'000;
 constexpr std::array<Budget, 3> budgets = {
-    {{14, 30'000, no_end}, {520, 2'200'000, no_end}, {14'000, 130'000'000, most_of_a_minute}}};
+    {{14, 30'000, no_end}, {520, 2'200'000, no_end}, {40'000, 360'000'000, most_of_a_minute}}};
 constexpr std::uint64_t scattered_share = 3;  // of the largest effort's budget, one part for scatter()
 constexpr double units_in_cache = 25'000;
 constexpr std::array<std::size_t, 3> patience = {20, 400, 3'000};  // orders without a better one before it gives up
 constexpr std::array<std::size_t, 3> ways_looked_at = {2'000, 40'000, 400'000};  // by exact_order()
 constexpr std::size_t most_polished = 300;  // units: in larger programs single places count for little
 constexpr std::size_t polish_work = 60'000, most_polish_tries = 3'000;
-constexpr std::array<double, 6> refine_pulls = {0, 0, 1, 0.5, 0.25, 0.1};  // shares of pulled_starts()
+// How the priorities of a refined order differ from when the plan ran its units: shares of pulled_starts(), or of deferred_starts().
+struct Nudge {
+  double pull, defer;
+};
+constexpr std::array<Nudge, 10> nudges = {
+    {{0, 0}, {0, 0}, {0, 0}, {1, 0}, {0.5, 0}, {0.25, 0}, {0.1, 0}, {0, 0.5}, {0, 1}, {0, 2}}};
 constexpr std::uint64_t cost_of_units = 6;  // making other units of the steps, for each, beside an order of them
 
 std::vector<Time> positions(const std::vector<UnitIndex>& order) {
@@ -91,18 +96,39 @@ void OverlapSearch::keep(const UnitGraph& units, const MadeOrder& made, Buckets 
   plan_.order = units.steps_in(made.order);
   plan_.buckets = std::move(buckets);
   plan_.began.assign(steps_.size(), 0);
-  plan_.waited_for.clear();
-  Time reached = 0;  // by the compute lane
   for (const UnitIndex u : made.order) {
     for (const StepIndex step : units.steps_of(u)) plan_.began[step] = made.begin[u];
+  }
+  plan_.stalls = stalls_of(units, made);
+}
+
+std::vector<Stall> OverlapSearch::stalls_of(const UnitGraph& units, const MadeOrder& made) const {
+  std::vector<Stall> stalls;
+  const auto note = [&](UnitIndex collective, Time time) {
+    for (const StepIndex step : units.steps_of(collective)) {
+      if (steps_.kind(step) != StepKind::collective) continue;
+      stalls.push_back({step, time});
+      return;
+    }
+  };
+  std::vector<UnitIndex> last(units.lanes(), no_unit);          // on each lane
+  std::vector<UnitIndex> queued_behind(units.size(), no_unit);  // who kept the lane busy when it was issued
+  Time reached = 0;                                             // by the compute lane
+  for (const UnitIndex u : made.order) {
     const Unit& unit = units.unit(u);
-    if (unit.kind == StepKind::wait && made.begin[u] > reached) {
-      for (const StepIndex step : units.steps_of(unit.partner)) {
-        if (steps_.kind(step) == StepKind::collective) plan_.waited_for.push_back(step);
-      }
+    if (unit.kind == StepKind::collective) {
+      UnitIndex& before = last[unit.lane];
+      const bool queued = before != no_unit && made.end[before] > made.begin[u] + unit.compute;
+      const bool same_bucket = queued && made.end[before] == made.end[u];
+      if (queued) queued_behind[u] = same_bucket ? queued_behind[before] : before;
+      before = u;
+    } else if (unit.kind == StepKind::wait && made.begin[u] > reached) {
+      note(unit.partner, made.begin[u] - reached);
+      if (const UnitIndex other = queued_behind[unit.partner]; other != no_unit) note(other, made.begin[u] - reached);
     }
     reached = std::max(reached, made.begin[u] + unit.compute);
   }
+  return stalls;
 }
 
 void OverlapSearch::apply_model(const UnitGraph& units, MadeOrder& made) const {
@@ -111,7 +137,7 @@ void OverlapSearch::apply_model(const UnitGraph& units, MadeOrder& made) const {
   made.time = run_lanes(events, units.lanes(), *options_.model).picoseconds;
 }
 
-bool OverlapSearch::try_buckets(const Buckets& buckets, double share) {
+bool OverlapSearch::try_buckets(const Buckets& buckets, double pull, double defer) {
   ++tried_;
   const UnitGraph units(steps_, grouping_, options_, buckets);
   const auto guide = units.order_of(plan_.order);
@@ -120,12 +146,13 @@ bool OverlapSearch::try_buckets(const Buckets& buckets, double share) {
   for (UnitIndex u = 0; u < units.size(); ++u) {
     for (const StepIndex step : units.steps_of(u)) priority[u] = std::min(priority[u], plan_.began[step]);
   }
-  if (share > 0) {
+  if (pull > 0 || defer > 0) {
     MadeOrder parent;
     parent.order = guide;
     parent.begin = priority;
     parent.time = plan_.time;
-    priority = pulled_starts(units, parent, comm_times(units, {}), share);
+    const auto comm = comm_times(units, {});
+    priority = pull > 0 ? pulled_starts(units, parent, comm, pull) : deferred_starts(units, parent, comm, defer);
   }
   Recipe recipe;
   recipe.limit = limit_;
@@ -151,9 +178,9 @@ void OverlapSearch::refine(std::uint64_t budget) {
   if (!moves.any()) return;
   improved_at_ = tried_;
   while (refined_ < budget && !hopeless()) {
-    const double share = refine_pulls[dice_.below(refine_pulls.size())];
-    const bool same = share > 0 && dice_.below(2) == 0;
-    if (try_buckets(same ? plan_.buckets : moves.changed(plan_.waited_for, dice_), share))
+    const Nudge nudge = nudges[dice_.below(nudges.size())];
+    const bool same = nudge.pull + nudge.defer > 0 && dice_.below(2) == 0;
+    if (try_buckets(same ? plan_.buckets : moves.changed(plan_.stalls, dice_), nudge.pull, nudge.defer))
       moves = BucketMoves(steps_, grouping_, plan_.order, plan_.buckets);
   }
 }

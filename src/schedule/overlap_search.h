@@ -3,6 +3,7 @@
 
 #include <vector>
 
+#include "schedule/bucket_moves.h"
 #include "schedule/order_maker.h"
 #include "schedule/setting.h"
 #include "schedule/unit_graph.h"
@@ -30,8 +31,8 @@ class OverlapSearch {
     Buckets buckets;
     double window = 0, ahead = 0, idle = 0;  // of the setting that it comes from
     bool fit = false;
-    std::vector<Time> began;            // by step
-    std::vector<StepIndex> waited_for;  // collectives for which the compute lane stands still
+    std::vector<Time> began;  // by step
+    std::vector<Stall> stalls;
   };
 
   void find_guides(const std::vector<StepIndex>& original);
@@ -46,6 +47,7 @@ class OverlapSearch {
   std::vector<Time> priorities_of(const Setting& setting, const Recipe& recipe, const Candidate* parent) const;
   Time try_setting(const Setting& setting, const Candidate* parent);  // its time; the largest if memory does not do
   void keep(const UnitGraph& units, const MadeOrder& made, Buckets buckets);  // as the plan
+  std::vector<Stall> stalls_of(const UnitGraph& units, const MadeOrder& made) const;
   Buckets buckets_of(const UnitGraph& units, const MadeOrder& made) const;
   void start_anywhere(std::uint64_t budget);
   void scatter(const Plan& from, std::uint64_t budget);
@@ -55,8 +57,8 @@ class OverlapSearch {
   void intensify(std::uint64_t budget);
   void wander(std::uint64_t budget);
   void refine(std::uint64_t budget);
-  // An order with these buckets, close to the plan's, with this share of pulled_starts().
-  bool try_buckets(const Buckets& buckets, double share);
+  // An order with these buckets, close to the plan's, with this share of pulled_starts() or of deferred_starts().
+  bool try_buckets(const Buckets& buckets, double pull, double defer);
   void polish();
   // The time by the options' model, where there is one, in place of the two-lane model's.
   void apply_model(const UnitGraph& units, MadeOrder& made) const;

@@ -113,6 +113,16 @@ TEST(Collectives, all_to_all_twice_is_nothing) {
   }
 }
 
+TEST(Collectives, gather_and_scatter_along_another_dim) {
+  const auto given = counting(2, 2, 2);  // rank 0: [0 1; 2 3], rank 1: [10 11; 12 13]
+  const Members members = {0, 1};
+  EXPECT_EQ(all_gather_along({given, members, 0}, 1), (Words{0, 1, 10, 11, 2, 3, 12, 13}));
+  EXPECT_EQ(all_gather_along({given, members, 0}, 0), all_gather({given, members, 0}));
+  EXPECT_EQ(reduce_scatter_along({given, members, 1}, Reduce::sum, 1), (Words{12, 16}));
+  EXPECT_EQ(reduce_scatter_along({given, members, 1}, Reduce::sum, 0),
+            reduce_scatter({given, members, 1}, Reduce::sum));
+}
+
 TEST(Collectives, shard_dim_all_to_all) {
   const auto given = counting(2, 2, 2);  // rank 0: [0 1; 2 3], rank 1: [10 11; 12 13]
   const Members members = {0, 1};

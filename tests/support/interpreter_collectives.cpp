@@ -137,6 +137,38 @@ std::vector<Word> all_to_all(const Exchange& exchange, std::span<const Sizes> se
   return words;
 }
 
+// Element by element: which member has it, and where in that member's tensor.
+std::vector<Word> all_gather_along(const Exchange& exchange, std::size_t dim) {
+  const Sizes& shape = given(exchange, exchange.rank).shape;
+  std::int64_t inner = 1;
+  for (std::size_t d = dim + 1; d < shape.size(); ++d) inner *= shape[d];
+  const std::int64_t own = shape.at(dim);
+  const auto members = static_cast<std::int64_t>(exchange.members.size());
+  std::vector<Word> words;
+  for (std::int64_t i = 0; i < count_of(shape) * members; ++i) {
+    const std::int64_t along = i / inner % (own * members);
+    const std::int64_t outer = i / inner / (own * members);
+    const Tensor& from = given(exchange, exchange.members[static_cast<std::size_t>(along / own)]);
+    words.push_back(from.words[static_cast<std::size_t>((outer * own + along % own) * inner + i % inner)]);
+  }
+  return words;
+}
+
+std::vector<Word> reduce_scatter_along(const Exchange& exchange, Reduce reduce, std::size_t dim) {
+  const Sizes& shape = given(exchange, exchange.rank).shape;
+  std::int64_t inner = 1;
+  for (std::size_t d = dim + 1; d < shape.size(); ++d) inner *= shape[d];
+  const auto members = static_cast<std::int64_t>(exchange.members.size());
+  const std::vector<Word> all = all_reduce(exchange, reduce);
+  std::vector<Word> words;
+  for (std::int64_t i = 0; i < count_of(shape); ++i) {
+    const std::int64_t along = i / inner % shape.at(dim);
+    if (along / (shape[dim] / members) == static_cast<std::int64_t>(exchange.position()))
+      words.push_back(all[static_cast<std::size_t>(i)]);
+  }
+  return words;
+}
+
 std::vector<Word> shard_dim_all_to_all(const Exchange& exchange, std::size_t gather_dim, std::size_t shard_dim) {
   if (gather_dim == shard_dim) throw Halt("shard_dim_alltoall with one dim for both");
   const Tensor& own = given(exchange, exchange.rank);

@@ -43,6 +43,10 @@ std::vector<Word> broadcast(const Exchange& exchange, std::int64_t source);  // 
 // gets as many rows as it expects, read on from where its part begins, and from the start again after the last row.
 std::vector<Word> all_to_all(const Exchange& exchange, std::span<const Sizes> sent, const Sizes& received);
 
+// What all_gather and reduce_scatter do with the first dim, along another.
+std::vector<Word> all_gather_along(const Exchange& exchange, std::size_t dim);
+std::vector<Word> reduce_scatter_along(const Exchange& exchange, Reduce reduce, std::size_t dim);
+
 // Split along one dim, joined along another.
 std::vector<Word> shard_dim_all_to_all(const Exchange& exchange, std::size_t gather_dim, std::size_t shard_dim);
 

@@ -96,8 +96,15 @@ std::vector<Word> Machine::exchanged(const Invocation& call, std::span<const Ten
   const std::size_t size = exchange.members.size();
   switch (comm_of(call).kind) {
     case CollectiveKind::all_reduce: return interpreter::all_reduce(exchange, reduce_of(call));
-    case CollectiveKind::all_gather: return interpreter::all_gather(exchange);
-    case CollectiveKind::reduce_scatter: return interpreter::reduce_scatter(exchange, reduce_of(call));
+    case CollectiveKind::all_gather:
+      return base_name(call.op) == "all_gather_along"
+                 ? all_gather_along(exchange, wrapped_dim(integer_arg(call, 1), given[rank].shape.size()))
+                 : interpreter::all_gather(exchange);
+    case CollectiveKind::reduce_scatter:
+      return base_name(call.op) == "reduce_scatter_along"
+                 ? reduce_scatter_along(exchange, reduce_of(call),
+                                        wrapped_dim(integer_arg(call, 2), given[rank].shape.size()))
+                 : interpreter::reduce_scatter(exchange, reduce_of(call));
     case CollectiveKind::broadcast: return interpreter::broadcast(exchange, integer_arg(call, 1));
     case CollectiveKind::all_to_all: {
       const Sizes& shape = given[rank].shape;

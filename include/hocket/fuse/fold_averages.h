@@ -6,11 +6,14 @@
 // or a sum of two overflows.
 #pragma once
 
+#include "hocket/cost/cost_model.h"
 #include "hocket/ir/rewrite.h"
 
 namespace hocket {
 
-struct FoldAveragesOptions {};
+struct FoldAveragesOptions {
+  const CostModel* cost = nullptr;  // times of the new collectives; absent: those of the old ones
+};
 
 Result<RewriteResult> fold_averages(const Graph& graph, const FoldAveragesOptions& options = {});
 

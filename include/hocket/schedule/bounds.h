@@ -5,7 +5,8 @@
 // Besides the busy time of each lane and the longest path: a lane on which every step has a time before which it cannot begin (the
 // longest path to it) and a time that is needed after it (the longest path from it). The best schedule of such a lane that may
 // interrupt its steps takes no longer than any that may not, and is found by always running the step with the most behind it.
-// And the collectives of the longest path against compute that is unrelated to them: serial_bound.h.
+// And the collectives of the longest path against compute that is unrelated to them: serial_bound.h; and what is communicated last
+// against what could be computed beside it: last_bound.h.
 #pragma once
 
 #include <string>
@@ -15,7 +16,7 @@
 
 namespace hocket {
 
-enum class BoundKind : std::uint8_t { compute, lane, critical_path, serial, compute_with_ends, lane_with_ends };
+enum class BoundKind : std::uint8_t { compute, lane, critical_path, serial, compute_with_ends, lane_with_ends, last };
 
 struct StepBound {
   Nanoseconds time;
