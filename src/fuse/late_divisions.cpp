@@ -41,6 +41,8 @@ std::optional<Division> division_before(const Graph& graph, const Users& users, 
   found.averages = *divisor == static_cast<double>(graph.group(graph.collective(scatter)->group).ranks.size());
   const NodeId divided = graph.args(found.division)[0].as_node();
   const TypeView type = graph.type(graph.outputs(found.division)[0]);
+  // Sums of f16 are soon too large for it, which is what the division is there for; an average is rounded once, when it is divided.
+  if (type.dtype == Dtype::f16 && !found.averages) return std::nullopt;
   // The collective reads what is divided from now on, until its wait.
   if (!is_floating(type.dtype) || !same_type(graph.type(graph.outputs(divided)[0]), type) ||
       written_between(graph, divided, found.division, found.wait))

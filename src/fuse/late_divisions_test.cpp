@@ -11,8 +11,8 @@ namespace {
 
 // x / divisor is scattered over two ranks; `more` stands behind the division.
 std::string scattered(std::string_view divisor, std::string_view more = "", std::string_view returned = "%done",
-                      std::string_view op = "sum") {
-  return fmt::format(R"(graph @g(%x: f32[4,4]) {{
+                      std::string_view op = "sum", std::string_view dtype = "f32") {
+  return fmt::format(R"(graph @g(%x: {}[4,4]) {{
   group @dp = ranks[0,1]
   %y = aten.relu(%x)
   %part = aten.div.Tensor(%y, {})
@@ -20,7 +20,7 @@ std::string scattered(std::string_view divisor, std::string_view more = "", std:
   %done = _c10d_functional.wait_tensor(%sum)
   return {}
 }})",
-                     divisor, more, op, returned);
+                     dtype, divisor, more, op, returned);
 }
 
 Result<RewriteResult> changed(const Graph& graph) { return late_divisions(graph); }
@@ -71,6 +71,14 @@ TEST(LateDivisions, other_divisors_users_and_operations_are_left_alone) {
   expect_unchanged(scattered("8", "", "%done, %sum"));
   expect_unchanged(scattered("8", "", "%done", "avg"));
   expect_unchanged(scattered("8", "", "%done", "max"));
+}
+
+TEST(LateDivisions, sums_of_f16_stay_small_and_averages_of_it_are_divided_before_they_are_rounded) {
+  expect_unchanged(scattered("8", "", "%done", "sum", "f16"));
+  const auto average = changed(graph_of(scattered("2", "", "%done", "sum", "f16")));
+  ASSERT_TRUE(average && average->graph);
+  EXPECT_NE(print(*average->graph).find("\"avg\""), std::string::npos);
+  EXPECT_TRUE(changed(graph_of(scattered("8", "", "%done", "sum", "bf16")))->graph);
 }
 
 TEST(LateDivisions, what_is_written_before_the_wait_is_left_alone) {

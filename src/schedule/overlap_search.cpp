@@ -4,6 +4,7 @@
 #include <array>
 #include <cmath>
 #include <limits>
+#include <utility>
 
 #include "hocket/schedule/timeline.h"
 #include "schedule/deferral.h"
@@ -274,7 +275,13 @@ OverlapPlan OverlapSearch::run() {
     // All that the default finds, and then more: never worse than the default.
     const Plan begin = plan_;
     if (options_.effort == Effort::max) {
-      search(Effort::standard);
+      // A search that may hold more takes other turns, and at times worse ones.
+      if (original_peak < limit_) {
+        const Size limit = std::exchange(limit_, original_peak);
+        search(Effort::standard);
+        limit_ = limit;
+      }
+      if (!perfect()) search(Effort::standard);
       effort_ = Effort::max;
       if (!perfect()) scatter(begin, budget() / scattered_share);
     }
