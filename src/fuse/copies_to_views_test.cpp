@@ -100,6 +100,27 @@ TEST(ScatterRows, rows_that_do_not_lie_together_are_left_alone) {
 }
 
 // Only the capture says what it does.
+TEST(ForwardCopies, what_is_still_communicated_is_not_written_instead_of_its_copy) {
+  auto graph = parse_graph(R"(graph @step(%x: f32[4]) {
+  group @dp = ranks[0,1]
+  %y = aten.relu(%x)
+  %sum = _c10d_functional.all_reduce(%y, "sum", @dp)
+  %to = aten.neg(%x)
+  %copied = aten.copy_(%to, %y)
+  %written = aten.mul_.Scalar(%copied, 2)
+  %done = _c10d_functional.wait_tensor(%sum)
+  return %written, %done
+})",
+                           "test");
+  ASSERT_TRUE(graph) << graph.error().to_string();
+  ASSERT_EQ(problems_of(*graph), "");
+  const auto changed = forward_copies(*graph);
+  ASSERT_TRUE(changed) << changed.error().to_string();
+  EXPECT_FALSE(changed->graph) << print(*changed->graph);
+  ASSERT_EQ(changed->notes.size(), 1U);
+  EXPECT_NE(changed->notes[0].find("y is still being communicated"), std::string::npos) << changed->notes[0];
+}
+
 TEST(ForwardCopies, a_copy_of_a_list_is_none_that_it_knows) {
   const auto graph = parse_graph(R"(graph @g(%x: f32[8]) {
   %a = aten.relu(%x)

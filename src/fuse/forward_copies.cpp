@@ -17,8 +17,11 @@ struct Copy {
 // Who uses what lies in a storage.
 class StorageUses {
  public:
-  explicit StorageUses(const Graph& graph) : graph_(graph), users_(graph), lies_in_(graph.storages().size()) {
+  explicit StorageUses(const Graph& graph)
+      : graph_(graph), users_(graph), lies_in_(graph.storages().size()), first_wait_(graph.size()) {
     for (std::size_t i = 0; i < graph.size(); ++i) {
+      const NodeId awaited = graph.node(NodeId(i)).wait_of;
+      if (awaited.valid() && !first_wait_[awaited.index()].valid()) first_wait_[awaited.index()] = NodeId(i);
       for (const Output& output : graph.outputs(NodeId(i))) {
         std::vector<NodeId>& there = lies_in_[output.storage.index()];
         if (there.empty() || there.back() != NodeId(i)) there.push_back(NodeId(i));
@@ -32,6 +35,18 @@ class StorageUses {
       if (value == except || value == or_except) continue;
       for (const NodeId user : users_.of(value)) {
         if (user >= node && !takes_another(user, storage)) return true;
+      }
+    }
+    return false;
+  }
+
+  // Does a collective from before the node that has anything of the storage go on behind it?
+  bool communicated_at(NodeId node, StorageId storage) const {
+    for (const NodeId value : lies_in_[storage.index()]) {
+      for (const NodeId user : users_.of(value)) {
+        if (user >= node || graph_.collective(user) == nullptr || is_blocking(graph_.op_spec(user))) continue;
+        const NodeId wait = first_wait_[user.index()];
+        if (!wait.valid() || wait > node) return true;
       }
     }
     return false;
@@ -52,6 +67,7 @@ class StorageUses {
   const Graph& graph_;
   Users users_;
   std::vector<std::vector<NodeId>> lies_in_;
+  std::vector<NodeId> first_wait_;  // by node, of collectives
 };
 
 bool is_copy(const Graph& graph, NodeId id) {
@@ -84,6 +100,8 @@ Status check_copy(const Graph& graph, const StorageUses& uses, NodeId id, const 
   HOCKET_CHECK(check_own_memory(graph, copy.from));
   if (uses.used_from(id, from.storage, copy.from) || uses.value_used_after(id, copy.from))
     return fail(ErrorKind::input, "{} is used later, too", graph.name(copy.from));
+  if (uses.communicated_at(id, from.storage))
+    return fail(ErrorKind::input, "{} is still being communicated", graph.name(copy.from));
   if (uses.used_from(id, to.storage, copy.to, id))
     return fail(ErrorKind::input, "a view of {} from before is used later", graph.name(copy.to));
   return {};
