@@ -76,14 +76,12 @@ Result<Match> find_buffer(const Graph& graph, NodeId gather) {
 
 struct Uses {
   std::vector<std::vector<NodeId>> of;  // by storage: the nodes that take a tensor in it, in program order
-  std::vector<NodeId> first_wait;       // by node, of collectives
+  std::vector<NodeId> waits;            // first_waits()
 };
 
 Uses uses_in(const Graph& graph) {
-  Uses uses{std::vector<std::vector<NodeId>>(graph.storages().size()), std::vector<NodeId>(graph.size())};
+  Uses uses{std::vector<std::vector<NodeId>>(graph.storages().size()), first_waits(graph)};
   for (std::size_t i = 0; i < graph.size(); ++i) {
-    const NodeId awaited = graph.node(NodeId(i)).wait_of;
-    if (awaited.valid() && !uses.first_wait[awaited.index()].valid()) uses.first_wait[awaited.index()] = NodeId(i);
     for (const NodeId input : graph.inputs(NodeId(i))) {
       for (const Output& output : graph.outputs(input)) {
         auto& list = uses.of[output.storage.index()];
@@ -103,10 +101,8 @@ Status check_buffer_is_free(const Graph& graph, const Uses& uses, NodeId gather,
   for (const NodeId user : uses.of[storage.index()]) {
     if (user > gather && !is_getitem(graph, user))
       return fail(ErrorKind::input, "its buffer {} is used by {} later", graph.name(maker), graph.name(user));
-    const NodeId wait = uses.first_wait[user.index()];
-    const bool flies = user < gather && graph.collective(user) != nullptr && !is_blocking(graph.op_spec(user)) &&
-                       (!wait.valid() || wait > gather);
-    if (flies) return fail(ErrorKind::input, "{} may still be at its buffer {}", graph.name(user), graph.name(maker));
+    if (is_in_flight(graph, uses.waits, user, gather))
+      return fail(ErrorKind::input, "{} may still be at its buffer {}", graph.name(user), graph.name(maker));
   }
   return {};
 }

@@ -18,10 +18,8 @@ struct Copy {
 class StorageUses {
  public:
   explicit StorageUses(const Graph& graph)
-      : graph_(graph), users_(graph), lies_in_(graph.storages().size()), first_wait_(graph.size()) {
+      : graph_(graph), users_(graph), lies_in_(graph.storages().size()), waits_(first_waits(graph)) {
     for (std::size_t i = 0; i < graph.size(); ++i) {
-      const NodeId awaited = graph.node(NodeId(i)).wait_of;
-      if (awaited.valid() && !first_wait_[awaited.index()].valid()) first_wait_[awaited.index()] = NodeId(i);
       for (const Output& output : graph.outputs(NodeId(i))) {
         std::vector<NodeId>& there = lies_in_[output.storage.index()];
         if (there.empty() || there.back() != NodeId(i)) there.push_back(NodeId(i));
@@ -44,9 +42,7 @@ class StorageUses {
   bool communicated_at(NodeId node, StorageId storage) const {
     for (const NodeId value : lies_in_[storage.index()]) {
       for (const NodeId user : users_.of(value)) {
-        if (user >= node || graph_.collective(user) == nullptr || is_blocking(graph_.op_spec(user))) continue;
-        const NodeId wait = first_wait_[user.index()];
-        if (!wait.valid() || wait > node) return true;
+        if (is_in_flight(graph_, waits_, user, node)) return true;
       }
     }
     return false;
@@ -67,7 +63,7 @@ class StorageUses {
   const Graph& graph_;
   Users users_;
   std::vector<std::vector<NodeId>> lies_in_;
-  std::vector<NodeId> first_wait_;  // by node, of collectives
+  std::vector<NodeId> waits_;  // first_waits()
 };
 
 bool is_copy(const Graph& graph, NodeId id) {

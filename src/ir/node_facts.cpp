@@ -51,4 +51,19 @@ bool written_between(const Graph& graph, NodeId value, NodeId first, NodeId last
   return false;
 }
 
+std::vector<NodeId> first_waits(const Graph& graph) {
+  std::vector<NodeId> waits(graph.size());
+  for (std::size_t i = graph.size(); i-- > 0;) {
+    const NodeId collective = graph.node(NodeId(i)).wait_of;
+    if (collective.valid()) waits[collective.index()] = NodeId(i);
+  }
+  return waits;
+}
+
+bool is_in_flight(const Graph& graph, const std::vector<NodeId>& waits, NodeId id, NodeId at) {
+  if (id >= at || graph.collective(id) == nullptr || is_blocking(graph.op_spec(id))) return false;
+  const NodeId wait = waits[id.index()];
+  return !wait.valid() || wait > at;
+}
+
 }  // namespace hocket

@@ -27,4 +27,9 @@ std::vector<NodeId> last_writes(const Graph& graph);
 // Does a node behind `first` and before `last` write the tensor of `value`, or anything in its storage?
 bool written_between(const Graph& graph, NodeId value, NodeId first, NodeId last);
 
+// By node: the first wait of a collective; none() where there is none.
+std::vector<NodeId> first_waits(const Graph& graph);
+// Is the node a collective from before `at` that may still be under way there? `waits` are first_waits().
+bool is_in_flight(const Graph& graph, const std::vector<NodeId>& waits, NodeId id, NodeId at);
+
 }  // namespace hocket
