@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "ir/node_facts.h"
 
 namespace hocket {
@@ -52,6 +54,13 @@ Arg GraphRewriter::mapped(const Arg& arg, NodeId user) {
   return arg.is(ArgKind::list) ? builder_.list(elements) : builder_.dict(elements);
 }
 
+bool GraphRewriter::joins_inputs(NodeId old) const {
+  std::vector<NodeId> inputs;
+  for (const NodeId input : from_.inputs(old)) inputs.push_back(now(input));
+  std::sort(inputs.begin(), inputs.end());
+  return std::adjacent_find(inputs.begin(), inputs.end()) != inputs.end();
+}
+
 NodeId GraphRewriter::copy(NodeId old) {
   if (error_ || builder_.error()) return NodeId::none();  // the first mistake counts, not what follows from it
   const Node& node = from_.node(old);
@@ -76,7 +85,10 @@ NodeId GraphRewriter::copy(NodeId old) {
   spec.measured = node.measured;
   spec.extra = from_.extra(old);
   const auto* collective = from_.collective(old);
-  spec.collective = collective == nullptr ? std::nullopt : std::optional(*collective);
+  // What was two inputs and is one now is taken once: the operator table counts the bytes anew.
+  if (collective == nullptr || !joins_inputs(old)) {
+    spec.collective = collective == nullptr ? std::nullopt : std::optional(*collective);
+  }
   std::vector<NodeId> mutates;
   for (const NodeId id : from_.mutates(old)) mutates.push_back(now(id));
   spec.mutates = mutates;

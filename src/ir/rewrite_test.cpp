@@ -134,6 +134,32 @@ TEST(GraphRewriter, a_wait_of_a_replaced_collective_waits_for_the_new_one) {
   EXPECT_TRUE(verify(*changed).empty());
 }
 
+TEST(GraphRewriter, a_collective_whose_inputs_have_become_one_takes_it_once) {
+  const Graph graph = parsed(R"(graph @g(%x: f32[8]) {
+  group @dp = ranks[0,1]
+  %same = aten.clone(%x) : f32[8]
+  %sums = _c10d_functional.all_reduce_coalesced([%x, %same], "sum", @dp) : (f32[8], f32[8])
+  %a = getitem(%sums, 0) : f32[8]
+  %y = _c10d_functional.wait_tensor(%a) : f32[8]
+  return %y
+}
+)");
+  GraphRewriter rewriter(graph);
+  const NodeId clone = *graph.find("same");
+  for (std::size_t i = 0; i < graph.size(); ++i) {
+    if (NodeId(i) == clone) rewriter.replace(clone, rewriter.now(*graph.find("x")));
+    else rewriter.copy(NodeId(i));
+  }
+  const Result<Graph> rewritten = rewriter.finish();
+  ASSERT_TRUE(rewritten) << rewritten.error().to_string();
+  const Collective* collective = rewritten->collective(*rewritten->find("sums"));
+  ASSERT_NE(collective, nullptr);
+  EXPECT_EQ(collective->bytes_in, Bytes(32));
+  EXPECT_EQ(collective->bytes_out, Bytes(64));
+  EXPECT_EQ(rewritten->node(*rewritten->find("y")).wait_of, *rewritten->find("sums"));
+  EXPECT_TRUE(verify(*rewritten).empty()) << verify(*rewritten)[0].to_string();
+}
+
 TEST(GraphRewriter, gives_new_nodes_names_that_neither_graph_has) {
   const Graph graph = parsed("graph @g(%x: f32[4]) {\n  %x_1 = aten.relu(%x)\n  return %x_1\n}\n");
   GraphRewriter rewriter(graph);

@@ -58,6 +58,7 @@ class GraphRewriter {
  private:
   void fail_with(std::string message, NodeId old);
   Arg mapped(const Arg& arg, NodeId user);
+  bool joins_inputs(NodeId old) const;  // one node stands for several of its inputs from now on
   // The type of a view whose operator has no shape function, now that `base` stands for what it views: the type of the base where
   // it had that (the result of an `out=`), or as before at the same distance. None where only a shape function could tell.
   std::optional<OutputSpec> type_beside(NodeId old, NodeId base) const;
