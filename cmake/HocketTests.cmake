@@ -12,6 +12,11 @@ find_package(Python3 REQUIRED COMPONENTS Interpreter)
 
 set(tests_folder "${PROJECT_SOURCE_DIR}/tests")
 
+include(HocketFuzz)
+if(HOCKET_SANITIZE STREQUAL "fuzzer")
+  return() # libFuzzer's instrumentation is for its own targets
+endif()
+
 # What all test code is compiled and linked with. tests/support has the fixtures, included as "support/x.h".
 add_library(hocket_test_support INTERFACE)
 target_include_directories(hocket_test_support INTERFACE "${tests_folder}")
@@ -143,37 +148,6 @@ endif()
 if(TARGET hosts_test)
   target_compile_definitions(hosts_test PRIVATE HOCKET_TEST_PYTHON="${HOCKET_PYTHON}") # whose torchrun starts ranks
 endif()
-
-# Fuzz targets take libFuzzer's arguments in both forms: -runs=N -seed=S FOLDER..., so that one line runs either.
-# libFuzzer writes what it finds into the first folder, so that one is in the build directory.
-file(GLOB sources CONFIGURE_DEPENDS "${tests_folder}/fuzz/*_fuzz.cpp")
-foreach(source IN LISTS sources)
-  cmake_path(GET source STEM stem)
-  add_executable(${stem} "${source}")
-  hocket_own_code(${stem})
-  target_link_libraries(${stem} PRIVATE hocket_core)
-  target_include_directories(${stem} PRIVATE "${tests_folder}")
-  if(HOCKET_SANITIZE STREQUAL "fuzzer")
-    target_link_options(${stem} PRIVATE -fsanitize=fuzzer)
-  else()
-    target_sources(${stem} PRIVATE "${tests_folder}/fuzz/seeded_main.cpp")
-  endif()
-  set(found "${PROJECT_BINARY_DIR}/tests/fuzz/found/${stem}")
-  file(MAKE_DIRECTORY "${found}")
-  set_target_properties(${stem} PROPERTIES RUNTIME_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/tests/fuzz")
-
-  set(folders "${found}")
-  if(EXISTS "${tests_folder}/fuzz/corpus/${stem}")
-    list(APPEND folders "${tests_folder}/fuzz/corpus/${stem}")
-  endif()
-  math(EXPR long_runs "${HOCKET_FUZZ_RUNS} * 50")
-  add_test(NAME fuzz.${stem} COMMAND ${stem} -runs=${HOCKET_FUZZ_RUNS} -seed=1 ${folders}
-    WORKING_DIRECTORY "${found}")
-  add_test(NAME fuzz.${stem}.long COMMAND ${stem} -runs=${long_runs} -seed=2 ${folders}
-    WORKING_DIRECTORY "${found}")
-  set_tests_properties(fuzz.${stem} PROPERTIES TIMEOUT 300)
-  set_tests_properties(fuzz.${stem}.long PROPERTIES TIMEOUT 3600 LABELS long)
-endforeach()
 
 # Checks of the tree itself, once and not for each sanitizer.
 if(NOT HOCKET_SANITIZE)

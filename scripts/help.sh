@@ -35,7 +35,7 @@ TEXT
     test) cat <<'TEXT' ;;
 ./hk test [--all] [-R REGEX] [OPTIONS]
 
-  --all      the long tests too, and the core under the address and thread sanitizers
+  --all      the long tests too, the core under the address and thread sanitizers, and every reader under libFuzzer
   -R REGEX   only tests whose name matches; names are <room>.<Suite>.<test>
 
   ./hk test
