@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <span>
 
+#include "comm/peer_memory.h"
 #include "comm/reduce.h"
 #include "comm/rounds.h"
 
@@ -36,6 +37,8 @@ Result<bool> copying_all_gather(Rounds& rounds, const GroupCall& call, Cut cut);
 Result<bool> copying_reduce_scatter(Rounds& rounds, const GroupCall& call, Cut cut);
 Result<bool> copying_all_to_all(Rounds& rounds, const GroupCall& call, Cut cut);
 Result<bool> copying_broadcast(Rounds& rounds, const GroupCall& call, Cut cut);
+// False also if it turns out that some rank can't read the memory of another. Of equal parts, not in place.
+Result<bool> reading_all_to_all(Rounds& rounds, const GroupCall& call, PeerReading& reading);
 
 // The buffers of all ranks that a call works on in place.
 struct SharedBuffers {

@@ -20,7 +20,7 @@ using Sizes = std::vector<std::int64_t>;
 
 constexpr std::int64_t KiB = 1024;
 constexpr std::int64_t MiB = 1024 * KiB;
-constexpr int comparisons = 46;  // of one calibration, the second looks included
+constexpr int comparisons = 52;  // of one calibration, the second looks included
 constexpr int least_pairs = 3;
 constexpr int most_pairs = 101;
 constexpr double longest_sample = 500e-6;  // seconds; shorter communications are repeated up to this
@@ -48,6 +48,7 @@ class Calibrator {
   Status one_shot_until();
   Status streaming_from();
   Status pushing_streams_from();
+  Status reading_from();
 
   const Tuning& tuning() const { return tuning_; }
   std::vector<TunedChoice> choices;
@@ -235,6 +236,17 @@ Status Calibrator::pushing_streams_from() {
        "writing past the cache"});
 }
 
+Status Calibrator::reading_from() {
+  return answer({"reading_from",
+                 &Tuning::reading_from,
+                 false,
+                 {256 * KiB, MiB, 4 * MiB, 16 * MiB},
+                 {{Operator::all_to_all, false}},
+                 [](Tuning& tuning, std::int64_t, bool reads) { tuning.reading_from = reads ? 0 : Tuning::always; },
+                 "copying through shared memory",
+                 "reading by the kernel"});
+}
+
 }  // namespace
 
 Result<Calibration> calibrate(std::int32_t ranks, const CalibrateOptions& options) {
@@ -242,9 +254,9 @@ Result<Calibration> calibrate(std::int32_t ranks, const CalibrateOptions& option
   HOCKET_TRY(const std::unique_ptr<CalibrationRanks> all, CalibrationRanks::start(ranks));
   Calibrator calibrator(*all, ranks, options.seconds);
   using Step = Status (Calibrator::*)();
-  constexpr std::array<Step, calibration_steps> steps = {&Calibrator::block, &Calibrator::whole_until,
-                                                         &Calibrator::one_shot_until, &Calibrator::streaming_from,
-                                                         &Calibrator::pushing_streams_from};
+  constexpr std::array<Step, calibration_steps> steps = {
+      &Calibrator::block,          &Calibrator::whole_until,          &Calibrator::one_shot_until,
+      &Calibrator::streaming_from, &Calibrator::pushing_streams_from, &Calibrator::reading_from};
   for (const Step step : steps) {
     HOCKET_CHECK((calibrator.*step)());
     if (options.progress) options.progress();

@@ -73,11 +73,11 @@ class CalibrationRanks::Rank {
   }
   GroupCall call_of(const Trial& trial) {
     const std::int64_t size = size_of(Dtype::f32);
-    const bool gathers = trial.op == Operator::all_gather;
+    const bool in_parts = trial.op == Operator::all_gather || trial.op == Operator::all_to_all;
     std::byte* const output = trial.into_symmetric_memory ? symmetric_ : output_.data();
     const std::byte* const input = trial.in_place ? output : input_.data();
     return call_of(trial.op, Dtype::f32, input, output,
-                   trial.bytes / size / (gathers ? transport_.rounds().size() : 1));
+                   trial.bytes / size / (in_parts ? transport_.rounds().size() : 1));
   }
   Status meet() {
     const GroupCall call = call_of(Operator::barrier, Dtype::u8, nullptr, nullptr, 0);

@@ -39,6 +39,7 @@ std::string_view name_of(CollectiveAlgorithm algorithm) {
     case CollectiveAlgorithm::one_shot: return "one_shot";
     case CollectiveAlgorithm::two_shot: return "two_shot";
     case CollectiveAlgorithm::symmetric: return "symmetric";
+    case CollectiveAlgorithm::reading: return "reading";
   }
   return "unknown";
 }

@@ -124,8 +124,8 @@ FlightCall parse_call(const Json& object, const std::string& where, std::optiona
   if (reduces(facts.op)) facts.reduce = fields.named<ReduceOp>("reduce", last_reduce_op, &name_of);
   if (fields.has("factor")) facts.factor = fields.number("factor");
   if (facts.op == Operator::broadcast) facts.root = fields.integer<std::int32_t>("source", 0);
-  facts.algorithm = fields.named<CollectiveAlgorithm>("asked", CollectiveAlgorithm::symmetric, &name_of);
-  facts.used = fields.named<CollectiveAlgorithm>("used", CollectiveAlgorithm::symmetric, &name_of);
+  facts.algorithm = fields.named<CollectiveAlgorithm>("asked", CollectiveAlgorithm::reading, &name_of);
+  facts.used = fields.named<CollectiveAlgorithm>("used", CollectiveAlgorithm::reading, &name_of);
   call.file = fields.text("file");
   facts.line = fields.integer<std::uint32_t>("line", 0);
   call.start_us = fields.number("start_us");

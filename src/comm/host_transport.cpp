@@ -21,6 +21,10 @@ std::int64_t bytes_of(const GroupCall& call, std::int32_t ranks) {
 
 bool in_place(const GroupCall& call) { return call.parts().front().input == call.parts().front().output; }
 
+bool can_read(const GroupCall& call) {
+  return call.op == Operator::all_to_all && call.input_splits.empty() && (call.count == 0 || !in_place(call));
+}
+
 }  // namespace
 
 Status HostTransport::run(const GroupCall& call) {
@@ -42,9 +46,10 @@ Result<SymmetricPlace> HostTransport::allocate(const GroupCall& call) {
 std::int64_t HostTransport::small_slot_of(const GroupCall& call) const {
   const bool for_each = call.op == Operator::reduce_scatter || call.op == Operator::all_to_all;
   const std::int64_t gives = call.count * size_of(call.dtype) * (for_each ? shares_of(*rounds_) : 1);
-  const bool fits = gives <= Rounds::two_lines_bytes && call.input_splits.empty() &&
-                    call.algorithm != CollectiveAlgorithm::two_shot &&
-                    call.algorithm != CollectiveAlgorithm::symmetric && call.op != Operator::allocate;
+  const bool fits =
+      gives <= Rounds::two_lines_bytes && call.input_splits.empty() &&
+      (call.algorithm == CollectiveAlgorithm::automatic || call.algorithm == CollectiveAlgorithm::one_shot) &&
+      call.op != Operator::allocate;
   if (!fits) return 0;
   return gives <= Rounds::one_line_bytes ? Rounds::one_line_bytes : Rounds::two_lines_bytes;
 }
@@ -66,10 +71,27 @@ Cut HostTransport::cut_of(const GroupCall& call, std::int64_t whole) const {
   return cut;
 }
 
-Status HostTransport::run_copying(const GroupCall& call) {
+// What an algorithm that was asked for can't do. That of symmetric memory says so itself.
+Status HostTransport::check_algorithm(const GroupCall& call) {
   if (call.algorithm == CollectiveAlgorithm::two_shot && call.op != Operator::all_reduce) {
     return fail(ErrorKind::usage, "{} can't use algorithm two_shot, which only all_reduce has", call.to_string());
   }
+  if (call.algorithm == CollectiveAlgorithm::reading && !can_read(call)) {
+    return fail(ErrorKind::usage,
+                "{} can't use algorithm reading, which only all_to_all of equal parts between two buffers has",
+                call.to_string());
+  }
+  return {};
+}
+
+bool HostTransport::reads(const GroupCall& call, std::int64_t whole) const {
+  if (reading_.allowed == PeerReading::Allowed::no) return false;
+  if (call.algorithm == CollectiveAlgorithm::reading) return true;
+  return call.algorithm == CollectiveAlgorithm::automatic && whole >= tuning_.reading_from && can_read(call);
+}
+
+Status HostTransport::run_copying(const GroupCall& call) {
+  HOCKET_CHECK(check_algorithm(call));
   const std::int64_t whole = bytes_of(call, rounds_->size());
   const Cut cut = cut_of(call, whole);
   for (;;) {
@@ -89,7 +111,11 @@ Result<bool> HostTransport::run_copying(const GroupCall& call, Cut cut, std::int
     }
     case Operator::all_gather: return copying_all_gather(*rounds_, call, cut);
     case Operator::reduce_scatter: return copying_reduce_scatter(*rounds_, call, cut);
-    case Operator::all_to_all: return copying_all_to_all(*rounds_, call, cut);
+    case Operator::all_to_all: {
+      const bool reading = reads(call, whole);
+      rounds_->use(reading ? CollectiveAlgorithm::reading : CollectiveAlgorithm::one_shot);
+      return reading ? reading_all_to_all(*rounds_, call, reading_) : copying_all_to_all(*rounds_, call, cut);
+    }
     case Operator::broadcast: return copying_broadcast(*rounds_, call, cut);
     case Operator::barrier: return meet(*rounds_).map([] { return true; });
     case Operator::allocate:

@@ -34,11 +34,15 @@ class HostTransport final : public Transport {
   Result<bool> run_copying(const GroupCall& call, Cut cut, std::int64_t whole);
   std::int64_t small_slot_of(const GroupCall& call) const;
   Cut cut_of(const GroupCall& call, std::int64_t bytes) const;
+  static Status check_algorithm(const GroupCall& call);
+  // Whether to read what others have in their own memory.
+  bool reads(const GroupCall& call, std::int64_t whole) const;
 
   std::unique_ptr<Rounds> rounds_;
   SymmetricHeap heap_;
   std::string_view name_;
   Tuning tuning_;
+  PeerReading reading_;
 };
 
 }  // namespace hocket

@@ -17,6 +17,7 @@ struct Tuning {
   std::int64_t block = std::int64_t{64} << 10;            // of longer ones
   std::int64_t streaming_from = std::int64_t{16} << 20;   // results of other buffers than the inputs go past the cache
   std::int64_t pushing_streams_from = std::int64_t{16} << 20;
+  std::int64_t reading_from = always;  // all_to_all: the kernel reads what others have in their own memory
 
   static Tuning for_ranks(std::int32_t ranks, std::int64_t cores) {
     Tuning tuning;
@@ -25,6 +26,7 @@ struct Tuning {
     if (ranks > cores) {
       tuning.whole_until = std::int64_t{1} << 20;
       tuning.block = std::int64_t{128} << 10;
+      tuning.reading_from = std::int64_t{2} << 20;
     }
     return tuning;
   }

@@ -34,6 +34,7 @@ constexpr Field fields[] = {
     {"block", &Tuning::block, smallest_block, Rounds::slot_bytes},
     {"streaming_from", &Tuning::streaming_from, 0, Tuning::always},
     {"pushing_streams_from", &Tuning::pushing_streams_from, 0, Tuning::always},
+    {"reading_from", &Tuning::reading_from, 0, Tuning::always},
 };
 
 std::string processor_model() {

@@ -48,6 +48,7 @@ TEST(TuningTable, has_larger_rounds_by_default_where_ranks_share_cores) {
   const TuningTable crowded(2);
   EXPECT_EQ(crowded.for_ranks(2), free.for_ranks(2)) << "two ranks have a core each in both";
   EXPECT_GT(crowded.for_ranks(4).whole_until, free.for_ranks(4).whole_until);
+  EXPECT_LT(crowded.for_ranks(4).reading_from, free.for_ranks(4).reading_from);
   EXPECT_GT(free.for_ranks(5).whole_until, free.for_ranks(4).whole_until);
 }
 

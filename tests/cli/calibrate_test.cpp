@@ -17,7 +17,7 @@ TEST_F(Calibrate, WritesAFileThatLaterRunsReadAndSaysWhatItChose) {
   ASSERT_EQ(outcome.code, 0) << outcome.err;
   EXPECT_EQ(outcome.err, "");
   for (const char* text : {"2 ranks (used for 2)", "block", "whole_until", "one_shot_until", "streaming_from",
-                           "pushing_streams_from", "written to cache/tuning-"}) {
+                           "pushing_streams_from", "reading_from", "written to cache/tuning-"}) {
     EXPECT_THAT(outcome.out, HasSubstr(text));
   }
   ASSERT_EQ(std::distance(fs::directory_iterator(folder_ / "cache"), fs::directory_iterator()), 1);
@@ -31,7 +31,7 @@ TEST_F(Calibrate, WritesAFileThatLaterRunsReadAndSaysWhatItChose) {
   EXPECT_THAT(again.err, HasSubstr("hocket warning: cache/" + name + ": is no JSON object; using default thresholds"));
   EXPECT_EQ(read("cache/" + name), "damaged") << "a dry run writes nothing";
   const auto json = nlohmann::json::parse(again.out);
-  EXPECT_EQ(json.at("calibrations").at(0).at("choices").size(), 5U);
+  EXPECT_EQ(json.at("calibrations").at(0).at("choices").size(), 6U);
   EXPECT_FALSE(json.contains("file"));
 }
 

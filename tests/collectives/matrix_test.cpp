@@ -14,6 +14,9 @@ constexpr Operator operators[] = {Operator::all_reduce, Operator::reduce_scatter
                                   Operator::all_to_all, Operator::broadcast};
 constexpr Dtype dtypes[] = {Dtype::f64, Dtype::f32, Dtype::f16, Dtype::bf16, Dtype::f8e4m3, Dtype::f8e5m2,
                             Dtype::i64, Dtype::i32, Dtype::i16, Dtype::i8,   Dtype::u8,     Dtype::boolean};
+const std::vector<CollectiveAlgorithm> algorithms = {CollectiveAlgorithm::automatic, CollectiveAlgorithm::one_shot,
+                                                     CollectiveAlgorithm::two_shot, CollectiveAlgorithm::symmetric,
+                                                     CollectiveAlgorithm::reading};
 constexpr std::int64_t largest_bytes = (std::int64_t{1} << 20) + 4;
 
 // Nothing, single ones, primes, around a page, around what fits beside a flag, around the largest single round, and more.
@@ -52,6 +55,8 @@ bool can_be(const CollectiveCase& one) {
   if (one.algorithm == CollectiveAlgorithm::symmetric && one.memory != Memory::symmetric) return false;
   if (one.algorithm == CollectiveAlgorithm::symmetric && one.op == Operator::all_to_all)
     return one.layout != Layout::in_place;
+  if (one.algorithm == CollectiveAlgorithm::reading)
+    return one.op == Operator::all_to_all && one.layout != Layout::in_place;
   return one.op == Operator::all_reduce || one.algorithm != CollectiveAlgorithm::two_shot;
 }
 
@@ -59,8 +64,7 @@ CollectiveCase varied(CollectiveCase one, std::int32_t ranks, Random& random) {
   do {
     one.layout = random.pick({Layout::apart, Layout::in_place, Layout::off_by_a_byte});
     one.memory = random.pick({Memory::own, Memory::own, Memory::symmetric, Memory::mixed});
-    one.algorithm = random.pick({CollectiveAlgorithm::automatic, CollectiveAlgorithm::one_shot,
-                                 CollectiveAlgorithm::two_shot, CollectiveAlgorithm::symmetric});
+    one.algorithm = random.pick(algorithms);
   } while (!can_be(one));
   // Small blocks of large buffers would be thousands of rounds.
   const bool large = one.count * size_of(one.dtype) > 16 << 10;
@@ -113,8 +117,7 @@ TEST_P(Matrix, every_way_is_gone_at_every_size) {
   for (const Operator op : operators) {
     for (const Layout layout : {Layout::apart, Layout::in_place, Layout::off_by_a_byte}) {
       for (const Memory memory : {Memory::own, Memory::symmetric, Memory::mixed}) {
-        for (const CollectiveAlgorithm algorithm : {CollectiveAlgorithm::automatic, CollectiveAlgorithm::one_shot,
-                                                    CollectiveAlgorithm::two_shot, CollectiveAlgorithm::symmetric}) {
+        for (const CollectiveAlgorithm algorithm : algorithms) {
           CollectiveCase one{op, Dtype::bf16, ReduceOp::sum, 0, layout, memory, algorithm, 0, true, ranks - 1};
           if (!can_be(one)) continue;
           for (const std::int64_t count : {0, 3, 21, 5000}) {
@@ -143,8 +146,7 @@ TEST_P(LongMatrix, gives_the_bits_of_the_reference_whatever_the_way) {
     std::vector<PreparedCase> cases;
     for (const Layout layout : {Layout::apart, Layout::in_place, Layout::off_by_a_byte}) {
       for (const Memory memory : {Memory::own, Memory::symmetric, Memory::mixed}) {
-        for (const CollectiveAlgorithm algorithm : {CollectiveAlgorithm::automatic, CollectiveAlgorithm::one_shot,
-                                                    CollectiveAlgorithm::two_shot, CollectiveAlgorithm::symmetric}) {
+        for (const CollectiveAlgorithm algorithm : algorithms) {
           for (const std::int64_t count : counts_of(kind.dtype)) {
             kind.count = count;
             CollectiveCase one = varied(kind, ranks, random);

@@ -84,6 +84,7 @@ PlannedCall random_call_of(Kind kind, Random& random, std::int32_t ranks) {
   call.source = static_cast<std::int32_t>(random.index(static_cast<std::size_t>(ranks)));
   call.salt = random.between(0, 999);
   call.blocking = random.chance(30);
+  call.reading = kind == Kind::all_to_all && random.chance(50);
   return call;
 }
 
@@ -158,7 +159,8 @@ void MadeCall::start(const Communicator& group, CallOptions options) {
   options.factor = plan_.factor;
   const void* const input = input_.data();
   void* const output = output_.data();
-  const auto& [kind, dtype, op, factor, count, parts, source, destination, salt, wrong, blocking] = plan_;
+  if (plan_.reading && plan_.kind == Kind::all_to_all) options.algorithm = CollectiveAlgorithm::reading;
+  const auto& [kind, dtype, op, factor, count, parts, source, destination, salt, wrong, blocking, reading] = plan_;
   switch (kind) {
     case Kind::barrier: work = group.barrier(options); break;
     case Kind::all_reduce: work = group.all_reduce(input, output, count, dtype, op, options); break;

@@ -39,6 +39,7 @@ struct PlannedCall {
   std::int64_t salt = 0;            // decides the data and the unequal splits
   std::int64_t wrong_split = 0;     // added to the first split that this rank sends to another one
   bool blocking = false;
+  bool reading = false;  // an all_to_all that reads the others' own memory, whatever its size
 
   bool reduces() const;
   bool is_coalesced() const { return !parts.empty(); }

@@ -17,6 +17,7 @@ enum class CollectiveAlgorithm : std::uint8_t {
   one_shot,   // everyone copies its input in, and reads the inputs of all
   two_shot,   // everyone reduces one part, and reads the parts of the others
   symmetric,  // no copy: reads and writes the peers' buffers, which lie in symmetric memory
+  reading,    // all_to_all of equal parts: the kernel reads the peers' own memory; copies where it does not allow that
 };
 
 std::string_view name_of(CollectiveAlgorithm algorithm);

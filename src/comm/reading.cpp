@@ -1,0 +1,87 @@
+// Collectives that read what they need where the other ranks have it, in private memory: everyone says where its input lies, reads, and
+// waits until all have read. One copy and two synchronisations, whatever the size: where ranks share cores, each synchronisation more
+// is a turn of all of them.
+#include <cerrno>
+#include <cstring>
+
+#include "comm/algorithms.h"
+#include "comm/peer_memory.h"
+
+namespace hocket {
+
+namespace {
+
+// What a rank says of itself in the first round.
+struct Whereabouts {
+  const std::byte* input;
+  const std::byte* proof;
+};
+
+Whereabouts whereabouts_of(const Rounds& rounds, std::int32_t place) {
+  Whereabouts told;
+  std::memcpy(&told, rounds.slot_of(place), sizeof told);
+  return told;
+}
+
+// In the first call of a group everyone reads a number that it knows from all others. If one can't, nobody reads.
+Status find_out(Rounds& rounds, PeerReading& reading) {
+  bool can = true;
+  for (std::int32_t place = 0; place < rounds.size() && can; ++place) {
+    std::uint64_t proof = 0;
+    can = read_peer(rounds.pid(place), whereabouts_of(rounds, place).proof, reinterpret_cast<std::byte*>(&proof),
+                    sizeof proof) == 0 &&
+          proof == reading.proof;
+  }
+  HOCKET_CHECK(rounds.open());
+  rounds.post(can ? 0 : 1);
+  HOCKET_CHECK(rounds.take_all());
+  reading.allowed = can && rounds.notes_are(0) ? PeerReading::Allowed::yes : PeerReading::Allowed::no;
+  return {};
+}
+
+// A rank that has ended is named by whoever waits for it; one that has given up the call may have let go of its memory.
+Status could_not_read(Rounds& rounds, const GroupCall& call, std::int32_t place, int number) {
+  if (const auto reason = rounds.failure()) return fail(ErrorKind::peer, "{}", *reason);
+  if (number == ESRCH) HOCKET_CHECK(meet(rounds));
+  Error error{
+      ErrorKind::system,
+      fmt::format("rank {} could not read the memory of rank {} (pid {}) in {}: {}", rounds.world_rank(rounds.place()),
+                  rounds.world_rank(place), rounds.pid(place), call.to_string(), std::strerror(number)),
+      ""};
+  rounds.fail_all(error);
+  return fail(std::move(error));
+}
+
+}  // namespace
+
+Result<bool> reading_all_to_all(Rounds& rounds, const GroupCall& call, PeerReading& reading) {
+  const auto* const input = static_cast<const std::byte*>(call.first.input);
+  auto* const output = static_cast<std::byte*>(call.first.output);
+  HOCKET_TRY(std::byte * slot, rounds.open());
+  const Whereabouts mine{input, reinterpret_cast<const std::byte*>(&reading.proof)};
+  std::memcpy(slot, &mine, sizeof mine);
+  rounds.post();
+  HOCKET_CHECK(rounds.take_all());
+  if (!rounds.notes_are(0)) return false;
+  // Read before the next round, whose slots are others.
+  std::vector<const std::byte*> inputs;
+  for (std::int32_t place = 0; place < rounds.size(); ++place) {
+    inputs.push_back(place == rounds.place() ? input : whereabouts_of(rounds, place).input);
+  }
+  if (reading.allowed == PeerReading::Allowed::unknown) {
+    HOCKET_CHECK(find_out(rounds, reading));
+    if (reading.allowed == PeerReading::Allowed::no) return false;
+  }
+
+  const std::int64_t share = call.count * size_of(call.dtype);
+  for (std::int32_t i = 0; i < rounds.size(); ++i) {
+    const std::int32_t place = (rounds.place() + i) % rounds.size();
+    const std::byte* const from = inputs[static_cast<std::size_t>(place)] + rounds.place() * share;
+    const int failure = read_peer(rounds.pid(place), from, output + place * share, share);
+    if (failure != 0) HOCKET_CHECK(could_not_read(rounds, call, place, failure));
+  }
+  HOCKET_CHECK(meet(rounds));
+  return true;
+}
+
+}  // namespace hocket
