@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <optional>
+
 #include "compile/forms.h"
 #include "hocket/ir/rewrite.h"
 #include "hocket/ir/tail.h"
@@ -40,31 +42,41 @@ Bytes bytes_carried(const Program& program, const std::vector<Lifetime>& lifetim
   return sum;
 }
 
-Bytes allowed(const MemoryLimit& limit, Bytes original_peak, Bytes carried) {
-  return limit.absolute ? *limit.absolute : limit.of(original_peak + carried);
+struct Needs {
+  Bytes peak, limit;
+};
+
+// What a program with a tail takes, and what it may take.
+Needs needs_of(const Program& program, const PassContext& context) {
+  const std::vector<Lifetime> lifetimes = lifetimes_of(program, tail_of(program));
+  const MemoryLimit& limit = context.memory_limit;
+  return {peak_of(program, lifetimes),
+          limit.absolute ? *limit.absolute : limit.of(context.original_peak + bytes_carried(program, lifetimes))};
 }
 
 Result<PassResult> run_carry(const Subject& subject, const PassContext& context, PassArguments& arguments) {
   HOCKET_CHECK(arguments.finish());
   const Program& program = std::get<Program>(subject);
-  HOCKET_TRY(CarryOver carried, carry_over(program, context.cost->times(program)));
+  std::optional<Needs> refused;  // the least of those that would take too much
+  const auto fits = [&](const Program& changed) {
+    const Needs needs = needs_of(changed, context);
+    if (needs.peak > needs.limit && (!refused || needs.peak < refused->peak)) refused = needs;
+    return needs.peak <= needs.limit;
+  };
+  HOCKET_TRY(CarryOver carried, carry_over(program, context.cost->times(program), fits));
   PassResult result;
   if (carried.carried == 0) {
-    result.report = "nothing would be gained by carrying communication into the next run";
+    result.report = refused ? fmt::format("carrying communication into the next run would take {}, the limit is {}",
+                                          to_string(refused->peak), to_string(refused->limit))
+                            : "nothing would be gained by carrying communication into the next run";
     return result;
   }
   HOCKET_TRY(Program changed, with_order(program, ids_of<Program>(carried.order)));
-  const std::vector<Lifetime> lifetimes = lifetimes_of(changed, tail_of(changed));
-  const Bytes peak = peak_of(changed, lifetimes);
-  const Bytes limit = allowed(context.memory_limit, context.original_peak, bytes_carried(changed, lifetimes));
-  if (peak > limit) {
-    result.report = fmt::format("carrying communication into the next run would take {}, the limit is {}",
-                                to_string(peak), to_string(limit));
-    return result;
-  }
-  result.report = fmt::format("a run of many {} -> {}: {} collectives end in the next run, {} start last; {} in all",
-                              to_string(carried.period_before), to_string(carried.period), carried.carried,
-                              carried.postponed, to_string(peak));
+  result.report =
+      fmt::format("a run of many {} -> {}: {} collectives end in the next run, {} start last",
+                  to_string(carried.period_before), to_string(carried.period), carried.carried, carried.postponed);
+  if (carried.deferred > 0) result.report += fmt::format(" and {} steps compute for them then", carried.deferred);
+  result.report += fmt::format("; {} in all", to_string(needs_of(changed, context).peak));
   result.subject = std::move(changed);
   result.order = std::move(carried.order);
   result.keeps_collective_order = false;

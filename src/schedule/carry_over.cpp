@@ -78,20 +78,29 @@ class TailMaker {
   }
   std::size_t can_be_postponed() const { return movable_.size(); }
 
-  // With these of the collectives that can be postponed, from `first` up to `last`, started after all others.
-  std::vector<StepIndex> order(std::size_t first, std::size_t last) const {
+  // With these of the collectives that can be postponed, from `first` up to `last`, started after all others, and what only they need
+  // computed before or after the others start.
+  struct Late {
+    std::vector<StepIndex> order;
+    std::size_t deferred = 0;
+  };
+  Late order(std::size_t first, std::size_t last, bool deferring) const {
     std::vector<StepIndex> late(movable_.begin() + static_cast<std::ptrdiff_t>(first),
                                 movable_.begin() + static_cast<std::ptrdiff_t>(last));
     std::ranges::stable_sort(late, {}, [&](StepIndex step) { return need_[steps_.first_wait(step)]; });
-    std::vector<StepIndex> order;
+    std::vector<bool> waiting(steps_.size(), false);
+    for (const StepIndex collective : late) waiting[collective] = true;
+    Late made;
+    if (deferring) made.deferred = defer(waiting);
     for (StepIndex step = 0; step < steps_.size(); ++step) {
-      if (in_tail_[step] || std::ranges::find(late, step) != late.end()) continue;
-      order.push_back(step);
-      if (step == last_start_) order.insert(order.end(), late.begin(), late.end());
+      if (in_tail_[step] || waiting[step]) continue;
+      made.order.push_back(step);
+      if (step != last_start_) continue;
+      for (const StepIndex collective : late) append(made.order, collective, waiting);
     }
-    const std::vector<StepIndex> tail = tail_after(order);
-    order.insert(order.end(), tail.begin(), tail.end());
-    return order;
+    const std::vector<StepIndex> tail = tail_after(made.order);
+    made.order.insert(made.order.end(), tail.begin(), tail.end());
+    return made;
   }
 
  private:
@@ -134,6 +143,36 @@ class TailMaker {
   // A wait changes nothing itself: the next run's collective must not begin before it, and that comes with the first write.
   bool completes(StepIndex step) const { return steps_.kind(step) == StepKind::wait; }
 
+  // Compute that nothing but what already waits, and the tail, depends on waits as well. How many steps that are.
+  std::size_t defer(std::vector<bool>& waiting) const {
+    std::size_t deferred = 0;
+    for (StepIndex step = last_start_; step-- > 0;) {
+      const auto after = steps_.after(step);
+      const auto waits = [&](StepIndex later) { return waiting[later]; };
+      const bool can = steps_.kind(step) == StepKind::compute && !in_tail_[step] && std::ranges::any_of(after, waits) &&
+                       std::ranges::all_of(after, [&](StepIndex later) { return waiting[later] || in_tail_[later]; });
+      if (!can) continue;
+      waiting[step] = true;
+      ++deferred;
+    }
+    return deferred;
+  }
+
+  // A step behind those that wait and lead to it, which are fewer from then on.
+  void append(std::vector<StepIndex>& order, StepIndex step, std::vector<bool>& waiting) const {
+    std::vector<StepIndex> found = {step};
+    waiting[step] = false;
+    for (std::size_t i = 0; i < found.size(); ++i) {
+      for (const StepIndex earlier : steps_.before(found[i])) {
+        if (!waiting[earlier]) continue;
+        waiting[earlier] = false;
+        found.push_back(earlier);
+      }
+    }
+    std::ranges::sort(found);
+    order.insert(order.end(), found.begin(), found.end());
+  }
+
   // In the order in which communication ends: what is there early is done while the next run waits for what it needs first.
   std::vector<StepIndex> tail_after(const std::vector<StepIndex>& head) const {
     std::vector<std::size_t> place(steps_.size(), 0);
@@ -170,17 +209,57 @@ class TailMaker {
   StepIndex last_start_ = no_step;
 };
 
-Result<Nanoseconds> period_in_order(const Program& program, std::span<const Nanoseconds> times,
-                                    const std::vector<StepIndex>& order) {
-  std::vector<StepId> ids;
-  std::vector<Nanoseconds> moved;
-  for (const StepIndex step : order) {
-    ids.emplace_back(step);
-    moved.push_back(times[step]);
+// The best of the orders that are tried.
+class Trials {
+ public:
+  Trials(const Program& program, std::span<const Nanoseconds> times, const std::function<bool(const Program&)>& fits,
+         const StepGraph& steps)
+      : program_(program), times_(times), fits_(fits), maker_(program, steps) {
+    best_.order = steps.original_order();
+    best_.period_before = best_.period = period_of(program, times);
   }
-  HOCKET_TRY(const Program reordered, with_order(program, ids));
-  return period_of(reordered, moved);
-}
+
+  Result<CarryOver> run() && {
+    HOCKET_CHECK(consider(0, 0, false));
+    const std::size_t count = maker_.can_be_postponed();
+    const std::size_t stride = 1 + count / most_tried;
+    for (std::size_t first = 0; first < count; first += stride) {
+      for (std::size_t last = first; last < count;) {
+        last = std::min(last + stride, count);
+        HOCKET_CHECK(consider(first, last, false));
+        // The first to start come from the last layers, which the next run needs last.
+        if (first == 0) HOCKET_CHECK(consider(first, last, true));
+      }
+    }
+    return std::move(best_);
+  }
+
+ private:
+  Status consider(std::size_t first, std::size_t last, bool deferring) {
+    TailMaker::Late late = maker_.order(first, last, deferring);
+    std::vector<StepId> ids;
+    std::vector<Nanoseconds> moved;
+    for (const StepIndex step : late.order) {
+      ids.emplace_back(step);
+      moved.push_back(times_[step]);
+    }
+    HOCKET_TRY(const Program reordered, with_order(program_, ids));
+    const Nanoseconds period = period_of(reordered, moved);
+    if (period.seconds() > worth_it * best_.period.seconds() || (fits_ && !fits_(reordered))) return {};
+    best_.order = std::move(late.order);
+    best_.period = period;
+    best_.carried = maker_.carried();
+    best_.postponed = last - first;
+    best_.deferred = late.deferred;
+    return {};
+  }
+
+  const Program& program_;
+  std::span<const Nanoseconds> times_;
+  const std::function<bool(const Program&)>& fits_;
+  TailMaker maker_;
+  CarryOver best_;
+};
 
 }  // namespace
 
@@ -196,31 +275,10 @@ Nanoseconds period_of(const Program& program, std::span<const Nanoseconds> times
   return Nanoseconds::from_picoseconds((end - begin).picoseconds / counted);
 }
 
-Result<CarryOver> carry_over(const Program& program, std::span<const Nanoseconds> times) {
+Result<CarryOver> carry_over(const Program& program, std::span<const Nanoseconds> times,
+                             const std::function<bool(const Program&)>& fits) {
   HOCKET_TRY(const StepGraph steps, StepGraph::of(program, times, {.keep_collective_order = false}));
-  const TailMaker maker(program, steps);
-  CarryOver best;
-  best.order = steps.original_order();
-  best.period_before = best.period = period_of(program, times);
-  const auto consider = [&](std::size_t first, std::size_t last) -> Status {
-    std::vector<StepIndex> order = maker.order(first, last);
-    HOCKET_TRY(const Nanoseconds period, period_in_order(program, times, order));
-    if (period.seconds() > worth_it * best.period.seconds()) return {};
-    best.order = std::move(order);
-    best.period = period;
-    best.carried = maker.carried();
-    best.postponed = last - first;
-    return {};
-  };
-  HOCKET_CHECK(consider(0, 0));
-  const std::size_t stride = 1 + maker.can_be_postponed() / most_tried;
-  for (std::size_t first = 0; first < maker.can_be_postponed(); first += stride) {
-    for (std::size_t last = first; last < maker.can_be_postponed();) {
-      last = std::min(last + stride, maker.can_be_postponed());
-      HOCKET_CHECK(consider(first, last));
-    }
-  }
-  return best;
+  return Trials(program, times, fits, steps).run();
 }
 
 }  // namespace hocket
