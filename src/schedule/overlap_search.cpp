@@ -4,10 +4,12 @@
 #include <array>
 #include <cmath>
 #include <limits>
+#include <optional>
 #include <utility>
 
 #include "hocket/schedule/timeline.h"
 #include "schedule/deferral.h"
+#include "schedule/early_order.h"
 #include "schedule/exact_order.h"
 #include "schedule/guide_memory.h"
 #include "schedule/lean_order.h"
@@ -28,6 +30,8 @@ constexpr std::uint64_t no_end = std::numeric_limits<std::uint64_t>::max();
 constexpr std::uint64_t most_of_a_minute = 400'000'000;
 constexpr std::array<Budget, 3> budgets = {
     {{14, 30'000, no_end}, {520, 2'200'000, no_end}, {40'000, 360'000'000, most_of_a_minute}}};
+// A search within less memory than there is takes one part in so many of what the one within all of it takes.
+constexpr std::uint64_t parts_for_tight = 3;
 constexpr std::uint64_t scattered_share = 3;  // of the largest effort's budget, one part for scatter()
 constexpr double units_in_cache = 25'000;
 constexpr std::array<std::size_t, 3> patience = {20, 400, 3'000};  // orders without a better one before it gives up
@@ -69,7 +73,7 @@ std::uint64_t OverlapSearch::budget() const {
   const auto wanted = static_cast<std::uint64_t>(static_cast<double>(budget.for_each_unit) * units * share);
   const auto most =
       budget.most == no_end ? no_end : static_cast<std::uint64_t>(static_cast<double>(budget.most) * share);
-  return std::clamp(wanted, std::min(budget.least, most), most);
+  return std::clamp(wanted, std::min(budget.least, most), most) / part_;
 }
 
 bool OverlapSearch::hopeless() const {
@@ -237,6 +241,33 @@ void OverlapSearch::find_guides(const std::vector<StepIndex>& original) {
   }
 }
 
+// For the limit as it is. The largest part of what is left leaves a little to buckets.
+void OverlapSearch::find_early_guides() {
+  constexpr double most = 0.95, half = 0.5;
+  const auto early = [&](double share, Prefer prefer) { return early_order(units_, lean_, limit_, share, prefer); };
+  early_ = {early(most, Prefer::soon_ready), early(most, Prefer::soon_needed), early(half, Prefer::soon_needed)};
+  if (std::find(early_.begin(), early_.end(), lean_) != early_.end()) early_ = {};
+}
+
+// A search that may hold more takes other turns, and at times worse ones: a short one within the original order's memory comes first. The
+// other begins as if that had not been. The largest effort does all this too, so that it finds nothing worse.
+void OverlapSearch::search_as_default() {
+  std::optional<Plan> tight;
+  if (original_peak_ < limit_) {
+    const Plan begin = plan_;
+    const Size limit = std::exchange(limit_, original_peak_);
+    part_ = parts_for_tight;
+    search(Effort::standard);
+    part_ = 1;
+    limit_ = limit;
+    if (perfect()) return;
+    tight = std::exchange(plan_, begin);
+    dice_ = {};
+  }
+  search(Effort::standard);
+  if (tight && tight->time < plan_.time) plan_ = std::move(*tight);
+}
+
 void OverlapSearch::search(Effort effort) {
   effort_ = effort;
   begun_ = maker_.work();
@@ -264,28 +295,23 @@ OverlapPlan OverlapSearch::run() {
     return (options_.model ? modelled_step_time(steps_, order, *options_.model) : timeline(steps_, order).step_time)
         .picoseconds;
   };
-  const Size original_peak = memory_curve(steps_, original).peak.count;
-  limit_ = options_.memory_limit ? options_.memory_limit->count : original_peak;
+  original_peak_ = memory_curve(steps_, original).peak.count;
+  limit_ = options_.memory_limit ? options_.memory_limit->count : original_peak_;
   find_guides(original);
-  const bool kept = original_peak <= limit_;
+  const bool kept = original_peak_ <= limit_;
   plan_.order = kept ? original : units_.steps_in(lean_);
   plan_.time = time_of(plan_.order);
   plan_.peak = memory_curve(steps_, plan_.order).peak.count;
   if (!solve() && plan_.peak <= limit_) {
-    // All that the default finds, and then more: never worse than the default.
     const Plan begin = plan_;
-    if (options_.effort == Effort::max) {
-      // A search that may hold more takes other turns, and at times worse ones.
-      if (original_peak < limit_) {
-        const Size limit = std::exchange(limit_, original_peak);
-        search(Effort::standard);
-        limit_ = limit;
-      }
-      if (!perfect()) search(Effort::standard);
+    if (options_.effort == Effort::fast) search(Effort::fast);
+    else search_as_default();
+    if (options_.effort == Effort::max && !perfect()) {
       effort_ = Effort::max;
-      if (!perfect()) scatter(begin, budget() / scattered_share);
+      find_early_guides();
+      scatter(begin, budget() / scattered_share);
+      if (!perfect()) search(Effort::max);
     }
-    if (!perfect()) search(options_.effort);
   }
   OverlapPlan plan;
   plan.within_limit = plan_.peak <= limit_;
