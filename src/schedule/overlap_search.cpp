@@ -32,6 +32,7 @@ constexpr std::array<Budget, 3> budgets = {
     {{14, 30'000, no_end}, {520, 2'200'000, no_end}, {40'000, 360'000'000, most_of_a_minute}}};
 // A search within less memory than there is takes one part in so many of what the one within all of it takes.
 constexpr std::uint64_t parts_for_tight = 3;
+constexpr Size parts_of_room = 2;  // between the original order's peak and the limit, for search_within_less()
 constexpr std::uint64_t scattered_share = 3;  // of the largest effort's budget, one part for scatter()
 constexpr double units_in_cache = 25'000;
 constexpr std::array<std::size_t, 3> patience = {20, 400, 3'000};  // orders without a better one before it gives up
@@ -44,6 +45,7 @@ struct Nudge {
 };
 constexpr std::array<Nudge, 10> nudges = {
     {{0, 0}, {0, 0}, {0, 0}, {1, 0}, {0.5, 0}, {0.25, 0}, {0.1, 0}, {0, 0.5}, {0, 1}, {0, 2}}};
+constexpr Time part_lost_at_first = 400;    // of the best step: one part in so many, by refine() at the largest effort
 constexpr std::uint64_t cost_of_units = 6;  // making other units of the steps, for each, beside an order of them
 
 std::vector<Time> positions(const std::vector<UnitIndex>& order) {
@@ -142,7 +144,7 @@ void OverlapSearch::apply_model(const UnitGraph& units, MadeOrder& made) const {
   made.time = run_lanes(events, units.lanes(), *options_.model).picoseconds;
 }
 
-bool OverlapSearch::try_buckets(const Buckets& buckets, double pull, double defer) {
+bool OverlapSearch::try_buckets(const Buckets& buckets, double pull, double defer, Time below) {
   ++tried_;
   const UnitGraph units(steps_, grouping_, options_, buckets);
   const auto guide = units.order_of(plan_.order);
@@ -165,29 +167,44 @@ bool OverlapSearch::try_buckets(const Buckets& buckets, double pull, double defe
   recipe.ahead = plan_.ahead;
   recipe.fit = plan_.fit;
   recipe.idle = plan_.idle;
-  if (!options_.model) recipe.give_up = plan_.time;
+  if (!options_.model) recipe.give_up = below;
   recipe.priority = &priority;
   OrderMaker maker(units);
   MadeOrder made = maker.make(guide, recipe);
   refined_ += maker.work() + cost_of_units * units.size();
   if (!made.finished) return false;
   apply_model(units, made);
-  if (made.peak > limit_ || made.time >= plan_.time) return false;
+  if (made.peak > limit_ || made.time >= below) return false;
   keep(units, made, buckets);
   return true;
 }
 
+// The largest effort goes on from plans that are a little worse than the best, less and less so: buckets of which two have to change
+// before either pays are not found otherwise.
 void OverlapSearch::refine(std::uint64_t budget) {
   if (classes_.size() == 0 || plan_.began.empty()) return;
   BucketMoves moves(steps_, grouping_, plan_.order, plan_.buckets);
   if (!moves.any()) return;
+  Plan best = plan_;
+  const Time first_loss = effort_ == Effort::max ? best.time / part_lost_at_first : 0;
   improved_at_ = tried_;
-  while (refined_ < budget && !hopeless()) {
+  std::size_t improved_at = tried_;
+  while (refined_ < budget && (effort_ == Effort::max ? !perfect() : !hopeless())) {
     const Nudge nudge = nudges[dice_.below(nudges.size())];
     const bool same = nudge.pull + nudge.defer > 0 && dice_.below(2) == 0;
-    if (try_buckets(same ? plan_.buckets : moves.changed(plan_.stalls, dice_), nudge.pull, nudge.defer))
-      moves = BucketMoves(steps_, grouping_, plan_.order, plan_.buckets);
+    const auto loss = static_cast<Time>(static_cast<double>(first_loss) * static_cast<double>(budget - refined_) /
+                                        static_cast<double>(budget));
+    if (!try_buckets(same ? plan_.buckets : moves.changed(plan_.stalls, dice_), nudge.pull, nudge.defer,
+                     best.time + loss))
+      continue;
+    moves = BucketMoves(steps_, grouping_, plan_.order, plan_.buckets);
+    if (plan_.time < best.time) {
+      best = plan_;
+      improved_at = tried_;
+    }
+    improved_at_ = improved_at;
   }
+  plan_ = std::move(best);
 }
 
 // Single units, in programs that are small enough: from the plan, and from the original order.
@@ -268,6 +285,16 @@ void OverlapSearch::search_as_default() {
   if (tight && tight->time < plan_.time) plan_ = std::move(*tight);
 }
 
+// One search after the other, each from the plan of the last, within less memory first: cheap beside what follows.
+void OverlapSearch::search_within_less() {
+  const Size limit = limit_;
+  for (Size part = 0; part <= parts_of_room && original_peak_ < limit && !perfect(); ++part) {
+    limit_ = original_peak_ + (limit - original_peak_) / parts_of_room * part;
+    search(Effort::standard);
+  }
+  limit_ = limit;
+}
+
 void OverlapSearch::search(Effort effort) {
   effort_ = effort;
   begun_ = maker_.work();
@@ -307,6 +334,7 @@ OverlapPlan OverlapSearch::run() {
     if (options_.effort == Effort::fast) search(Effort::fast);
     else search_as_default();
     if (options_.effort == Effort::max && !perfect()) {
+      search_within_less();
       effort_ = Effort::max;
       find_early_guides();
       scatter(begin, budget() / scattered_share);

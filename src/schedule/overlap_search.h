@@ -45,6 +45,7 @@ class OverlapSearch {
   bool hopeless() const;                                                          // nothing better for long, or at all
   void search(Effort effort);
   void search_as_default();
+  void search_within_less();
   bool solve();  // looks at all orders, where they are few; is the plan the best there is?
   std::uint64_t explored() const { return maker_.work() - begun_; }  // work of explore()
   MadeOrder make(const Setting& setting, const Candidate* parent);
@@ -63,7 +64,8 @@ class OverlapSearch {
   void wander(std::uint64_t budget);
   void refine(std::uint64_t budget);
   // An order with these buckets, close to the plan's, with this share of pulled_starts() or of deferred_starts().
-  bool try_buckets(const Buckets& buckets, double pull, double defer);
+  // Kept as the plan if it takes less than `below`.
+  bool try_buckets(const Buckets& buckets, double pull, double defer, Time below);
   void polish();
   // The time by the options' model, where there is one, in place of the two-lane model's.
   void apply_model(const UnitGraph& units, MadeOrder& made) const;
