@@ -77,8 +77,19 @@ MadeOrder OverlapSearch::make(const Setting& setting, const Candidate* parent) {
   Recipe recipe = recipe_of(setting, classes_, limit_);
   const std::vector<Time> priority = priorities_of(setting, recipe, parent);
   recipe.priority = &priority;
-  const bool follow = setting.guide == Guide::parent && parent != nullptr;
-  return maker_.make(follow ? parent->made.order : setting.guide == Guide::original ? original_ : lean_, recipe);
+  return maker_.make(guide_of(setting, parent), recipe);
+}
+
+const std::vector<UnitIndex>& OverlapSearch::guide_of(const Setting& setting, const Candidate* parent) const {
+  switch (setting.guide) {
+    case Guide::original: return original_;
+    case Guide::parent: return parent != nullptr ? parent->made.order : lean_;
+    case Guide::early_ready: return early_[0];
+    case Guide::early_needed: return early_[1];
+    case Guide::early_half: return early_[2];
+    case Guide::lean: break;
+  }
+  return lean_;
 }
 
 bool OverlapSearch::Candidate::alike(const Setting& other) const {
@@ -123,6 +134,12 @@ void OverlapSearch::start(std::uint64_t budget) {
     Time& of_urgency = best[static_cast<std::size_t>(setting.priority)];
     of_urgency = std::min(of_urgency, try_setting(setting, nullptr));
   }
+  if (!early_[0].empty()) {
+    for (const Setting& setting : early_starts(classes_)) {
+      if (enough()) return;
+      try_setting(setting, nullptr);
+    }
+  }
   const Time fastest = *std::min_element(best.begin(), best.end());
   for (int p = 0; p < priorities; ++p) {
     if (best[static_cast<std::size_t>(p)] > fastest + fastest / near_best) continue;
@@ -136,7 +153,7 @@ void OverlapSearch::start(std::uint64_t budget) {
 // Settings by chance.
 void OverlapSearch::start_anywhere(std::uint64_t budget) {
   for (int i = 0; i < most_anywhere && (i < least_anywhere || explored() < budget); ++i)
-    try_setting(any_setting(classes_, dice_), nullptr);
+    try_setting(any_setting(classes_, guides(), dice_), nullptr);
 }
 
 // Short searches that have nothing in common: those of small programs end soon, and not all at the same place.
@@ -193,7 +210,7 @@ void OverlapSearch::wander(std::uint64_t budget) {
     // Mostly from the best.
     const std::size_t which = std::min<std::size_t>(dice_.below(2) == 0 ? 0 : dice_.below(most_kept), best_.size() - 1);
     const Candidate parent = best_[which];
-    Setting next = changed(parent.setting, classes_, dice_);
+    Setting next = changed(parent.setting, classes_, guides(), dice_);
     if (dice_.below(3) == 0) {
       next = parent.setting;
       const std::uint64_t kind = dice_.below(5);

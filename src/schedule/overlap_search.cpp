@@ -4,10 +4,12 @@
 #include <array>
 #include <cmath>
 #include <limits>
+#include <optional>
 #include <utility>
 
 #include "hocket/schedule/timeline.h"
 #include "schedule/deferral.h"
+#include "schedule/early_order.h"
 #include "schedule/exact_order.h"
 #include "schedule/guide_memory.h"
 #include "schedule/lean_order.h"
@@ -28,6 +30,9 @@ constexpr std::uint64_t no_end = std::numeric_limits<std::uint64_t>::max();
 constexpr std::uint64_t most_of_a_minute = 400'000'000;
 constexpr std::array<Budget, 3> budgets = {
     {{14, 30'000, no_end}, {520, 2'200'000, no_end}, {40'000, 360'000'000, most_of_a_minute}}};
+// A search within less memory than there is takes one part in so many of what the one within all of it takes.
+constexpr std::uint64_t parts_for_tight = 3;
+constexpr Size parts_of_room = 2;  // between the original order's peak and the limit, for search_within_less()
 constexpr std::uint64_t scattered_share = 3;  // of the largest effort's budget, one part for scatter()
 constexpr double units_in_cache = 25'000;
 constexpr std::array<std::size_t, 3> patience = {20, 400, 3'000};  // orders without a better one before it gives up
@@ -40,6 +45,7 @@ struct Nudge {
 };
 constexpr std::array<Nudge, 10> nudges = {
     {{0, 0}, {0, 0}, {0, 0}, {1, 0}, {0.5, 0}, {0.25, 0}, {0.1, 0}, {0, 0.5}, {0, 1}, {0, 2}}};
+constexpr Time part_lost_at_first = 400;    // of the best step: one part in so many, by refine() at the largest effort
 constexpr std::uint64_t cost_of_units = 6;  // making other units of the steps, for each, beside an order of them
 
 std::vector<Time> positions(const std::vector<UnitIndex>& order) {
@@ -69,7 +75,7 @@ std::uint64_t OverlapSearch::budget() const {
   const auto wanted = static_cast<std::uint64_t>(static_cast<double>(budget.for_each_unit) * units * share);
   const auto most =
       budget.most == no_end ? no_end : static_cast<std::uint64_t>(static_cast<double>(budget.most) * share);
-  return std::clamp(wanted, std::min(budget.least, most), most);
+  return std::clamp(wanted, std::min(budget.least, most), most) / part_;
 }
 
 bool OverlapSearch::hopeless() const {
@@ -138,7 +144,7 @@ void OverlapSearch::apply_model(const UnitGraph& units, MadeOrder& made) const {
   made.time = run_lanes(events, units.lanes(), *options_.model).picoseconds;
 }
 
-bool OverlapSearch::try_buckets(const Buckets& buckets, double pull, double defer) {
+bool OverlapSearch::try_buckets(const Buckets& buckets, double pull, double defer, Time below) {
   ++tried_;
   const UnitGraph units(steps_, grouping_, options_, buckets);
   const auto guide = units.order_of(plan_.order);
@@ -161,29 +167,44 @@ bool OverlapSearch::try_buckets(const Buckets& buckets, double pull, double defe
   recipe.ahead = plan_.ahead;
   recipe.fit = plan_.fit;
   recipe.idle = plan_.idle;
-  if (!options_.model) recipe.give_up = plan_.time;
+  if (!options_.model) recipe.give_up = below;
   recipe.priority = &priority;
   OrderMaker maker(units);
   MadeOrder made = maker.make(guide, recipe);
   refined_ += maker.work() + cost_of_units * units.size();
   if (!made.finished) return false;
   apply_model(units, made);
-  if (made.peak > limit_ || made.time >= plan_.time) return false;
+  if (made.peak > limit_ || made.time >= below) return false;
   keep(units, made, buckets);
   return true;
 }
 
+// The largest effort goes on from plans that are a little worse than the best, less and less so: buckets of which two have to change
+// before either pays are not found otherwise.
 void OverlapSearch::refine(std::uint64_t budget) {
   if (classes_.size() == 0 || plan_.began.empty()) return;
   BucketMoves moves(steps_, grouping_, plan_.order, plan_.buckets);
   if (!moves.any()) return;
+  Plan best = plan_;
+  const Time first_loss = effort_ == Effort::max ? best.time / part_lost_at_first : 0;
   improved_at_ = tried_;
-  while (refined_ < budget && !hopeless()) {
+  std::size_t improved_at = tried_;
+  while (refined_ < budget && (effort_ == Effort::max ? !perfect() : !hopeless())) {
     const Nudge nudge = nudges[dice_.below(nudges.size())];
     const bool same = nudge.pull + nudge.defer > 0 && dice_.below(2) == 0;
-    if (try_buckets(same ? plan_.buckets : moves.changed(plan_.stalls, dice_), nudge.pull, nudge.defer))
-      moves = BucketMoves(steps_, grouping_, plan_.order, plan_.buckets);
+    const auto loss = static_cast<Time>(static_cast<double>(first_loss) * static_cast<double>(budget - refined_) /
+                                        static_cast<double>(budget));
+    if (!try_buckets(same ? plan_.buckets : moves.changed(plan_.stalls, dice_), nudge.pull, nudge.defer,
+                     best.time + loss))
+      continue;
+    moves = BucketMoves(steps_, grouping_, plan_.order, plan_.buckets);
+    if (plan_.time < best.time) {
+      best = plan_;
+      improved_at = tried_;
+    }
+    improved_at_ = improved_at;
   }
+  plan_ = std::move(best);
 }
 
 // Single units, in programs that are small enough: from the plan, and from the original order.
@@ -237,6 +258,43 @@ void OverlapSearch::find_guides(const std::vector<StepIndex>& original) {
   }
 }
 
+// For the limit as it is. The largest part of what is left leaves a little to buckets.
+void OverlapSearch::find_early_guides() {
+  constexpr double most = 0.95, half = 0.5;
+  const auto early = [&](double share, Prefer prefer) { return early_order(units_, lean_, limit_, share, prefer); };
+  early_ = {early(most, Prefer::soon_ready), early(most, Prefer::soon_needed), early(half, Prefer::soon_needed)};
+  if (std::find(early_.begin(), early_.end(), lean_) != early_.end()) early_ = {};
+}
+
+// A search that may hold more takes other turns, and at times worse ones: a short one within the original order's memory comes first. The
+// other begins as if that had not been. The largest effort does all this too, so that it finds nothing worse.
+void OverlapSearch::search_as_default() {
+  std::optional<Plan> tight;
+  if (original_peak_ < limit_) {
+    const Plan begin = plan_;
+    const Size limit = std::exchange(limit_, original_peak_);
+    part_ = parts_for_tight;
+    search(Effort::standard);
+    part_ = 1;
+    limit_ = limit;
+    if (perfect()) return;
+    tight = std::exchange(plan_, begin);
+    dice_ = {};
+  }
+  search(Effort::standard);
+  if (tight && tight->time < plan_.time) plan_ = std::move(*tight);
+}
+
+// One search after the other, each from the plan of the last, within less memory first: cheap beside what follows.
+void OverlapSearch::search_within_less() {
+  const Size limit = limit_;
+  for (Size part = 0; part <= parts_of_room && original_peak_ < limit && !perfect(); ++part) {
+    limit_ = original_peak_ + (limit - original_peak_) / parts_of_room * part;
+    search(Effort::standard);
+  }
+  limit_ = limit;
+}
+
 void OverlapSearch::search(Effort effort) {
   effort_ = effort;
   begun_ = maker_.work();
@@ -264,28 +322,24 @@ OverlapPlan OverlapSearch::run() {
     return (options_.model ? modelled_step_time(steps_, order, *options_.model) : timeline(steps_, order).step_time)
         .picoseconds;
   };
-  const Size original_peak = memory_curve(steps_, original).peak.count;
-  limit_ = options_.memory_limit ? options_.memory_limit->count : original_peak;
+  original_peak_ = memory_curve(steps_, original).peak.count;
+  limit_ = options_.memory_limit ? options_.memory_limit->count : original_peak_;
   find_guides(original);
-  const bool kept = original_peak <= limit_;
+  const bool kept = original_peak_ <= limit_;
   plan_.order = kept ? original : units_.steps_in(lean_);
   plan_.time = time_of(plan_.order);
   plan_.peak = memory_curve(steps_, plan_.order).peak.count;
   if (!solve() && plan_.peak <= limit_) {
-    // All that the default finds, and then more: never worse than the default.
     const Plan begin = plan_;
-    if (options_.effort == Effort::max) {
-      // A search that may hold more takes other turns, and at times worse ones.
-      if (original_peak < limit_) {
-        const Size limit = std::exchange(limit_, original_peak);
-        search(Effort::standard);
-        limit_ = limit;
-      }
-      if (!perfect()) search(Effort::standard);
+    if (options_.effort == Effort::fast) search(Effort::fast);
+    else search_as_default();
+    if (options_.effort == Effort::max && !perfect()) {
+      search_within_less();
       effort_ = Effort::max;
-      if (!perfect()) scatter(begin, budget() / scattered_share);
+      find_early_guides();
+      scatter(begin, budget() / scattered_share);
+      if (!perfect()) search(Effort::max);
     }
-    if (!perfect()) search(options_.effort);
   }
   OverlapPlan plan;
   plan.within_limit = plan_.peak <= limit_;

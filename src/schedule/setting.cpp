@@ -106,7 +106,7 @@ void change_class(Setting& setting, std::size_t c, Dice& dice) {
 
 }  // namespace
 
-Setting changed(Setting setting, const ClassSizes& classes, Dice& dice) {
+Setting changed(Setting setting, const ClassSizes& classes, int guides, Dice& dice) {
   const std::uint64_t changes = 1 + dice.below(3);
   for (std::uint64_t i = 0; i < changes; ++i) {
     const std::uint64_t what = dice.below(classes.size() > 0 ? 10 : 6);
@@ -114,7 +114,7 @@ Setting changed(Setting setting, const ClassSizes& classes, Dice& dice) {
       setting.priority = static_cast<Priority>(dice.below(priorities));
       setting.share = static_cast<int>(dice.below(shares));
     } else if (what == 1) {
-      setting.guide = static_cast<Guide>(dice.below(3));
+      setting.guide = static_cast<Guide>(dice.below(static_cast<std::uint64_t>(guides)));
     } else if (what == 2) {
       setting.window = static_cast<int>(dice.below(windows));
     } else if (what == 3) {
@@ -159,13 +159,15 @@ void add_once(std::vector<Setting>& list, Setting setting) {
 
 }  // namespace
 
-Setting any_setting(const ClassSizes& classes, Dice& dice) {
+Setting any_setting(const ClassSizes& classes, int guides, Dice& dice) {
   constexpr std::array<Priority, 5> plain = {Priority::position, Priority::lean_position, Priority::latest,
                                              Priority::lean_latest, Priority::tail};
   const auto seldom = [&](int choices) { return dice.below(2) == 0 ? 0 : static_cast<int>(dice.below(choices)); };
   Setting setting;
   setting.priority = plain[dice.below(plain.size())];
-  setting.guide = dice.below(2) == 0 ? Guide::lean : Guide::original;
+  // None that needs an order before it.
+  const std::uint64_t guide = dice.below(static_cast<std::uint64_t>(guides) - 1);
+  setting.guide = static_cast<Guide>(guide < 2 ? guide : guide + 1);
   setting.window = seldom(windows);
   setting.ahead = seldom(aheads);
   setting.fit = static_cast<int>(dice.below(fits));
@@ -183,6 +185,22 @@ std::vector<Setting> plain_starts(const ClassSizes& classes) {
   std::vector<Setting> list;
   for (const Priority priority : {Priority::position, Priority::tail, Priority::lean_latest}) {
     for (const int size : {first_size, 0}) add_once(list, uniform(classes, priority, size, 0, 0));
+  }
+  return list;
+}
+
+std::vector<Setting> early_starts(const ClassSizes& classes) {
+  constexpr int wide_window = 4, idle_fit = 3;
+  std::vector<Setting> list;
+  for (const Guide guide : {Guide::early_needed, Guide::early_ready, Guide::early_half}) {
+    for (const int window : {wide_window, 0}) {
+      for (const int fit : {0, idle_fit}) {
+        Setting setting = uniform(classes, Priority::tail, first_size, 0, window);
+        setting.guide = guide;
+        setting.fit = fit;
+        list.push_back(std::move(setting));
+      }
+    }
   }
   return list;
 }

@@ -23,7 +23,16 @@ class Dice {
   std::uint64_t state_ = 88172645463325252ULL;
 };
 
-enum class Guide : std::uint8_t { lean, original, parent };
+enum class Guide : std::uint8_t {
+  lean,
+  original,
+  parent,
+  // Of early_order(), where there are any: what can run first goes in front of the peak, or what is needed first, or half as much of that.
+  early_ready,
+  early_needed,
+  early_half,
+};
+inline constexpr int plain_guides = 3, early_guides = 3;
 enum class Priority : std::uint8_t {
   position,       // in the original order
   lean_position,  // in the lean order
@@ -80,12 +89,14 @@ struct ClassSizes {
 Recipe recipe_of(const Setting& setting, const ClassSizes& classes, Size limit);
 // A class that is not merged has nothing else to choose.
 void normalise(Setting& setting);
-// A neighbour of a setting.
-Setting changed(Setting setting, const ClassSizes& classes, Dice& dice);
+// A neighbour of a setting; `guides` of them there are.
+Setting changed(Setting setting, const ClassSizes& classes, int guides, Dice& dice);
 // Any setting that needs no order before it.
-Setting any_setting(const ClassSizes& classes, Dice& dice);
+Setting any_setting(const ClassSizes& classes, int guides, Dice& dice);
 // Where a search starts: each urgency with one choice of buckets, and without.
 std::vector<Setting> plain_starts(const ClassSizes& classes);
+// The same with an early guide, as much and as little as that takes to use it.
+std::vector<Setting> early_starts(const ClassSizes& classes);
 // Other buckets and windows with the same urgency.
 std::vector<Setting> variants_of(Priority priority, const ClassSizes& classes);
 // One step from a setting in each direction, one choice at a time.

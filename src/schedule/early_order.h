@@ -1,0 +1,22 @@
+// An order that uses the memory which is left at the peak for the compute that is worth it.
+//
+// Steps that compute activations again could do so long before: beside the forward pass's collectives, with nothing else to compute
+// there. What they give is then held at the peak, so that only some of it can run there. Here the most compute for the memory is chosen.
+#pragma once
+
+#include "schedule/unit_graph.h"
+
+namespace hocket::overlap {
+
+// Which of several that give equally much for their memory goes in front of the peak.
+enum class Prefer : std::uint8_t {
+  soon_needed,  // what is needed first behind the peak: it is held for the shortest time
+  soon_ready,   // what can run first
+};
+
+// `guide` with units from behind its peak in front of it, such that no more than `limit` is held; the guide as it is if nothing can go
+// there. `share` of the memory that is left at the peak may be taken.
+std::vector<UnitIndex> early_order(const UnitGraph& units, const std::vector<UnitIndex>& guide, Size limit,
+                                   double share, Prefer prefer);
+
+}  // namespace hocket::overlap
