@@ -15,6 +15,13 @@ std::byte* Scratch::reserve(std::int64_t bytes) {
   return data_.get();
 }
 
+void Flight::let_go() {
+  incoming.clear();
+  piece_sends.clear();
+  result_sends.clear();
+  state = State::empty;
+}
+
 // One call.
 struct HostsReduce::Running {
   Running(HostsContext& its_context, const GroupCall& its_call, std::vector<Flight>& its_flights)
@@ -249,7 +256,10 @@ struct HostsReduce::Running {
 
 Status HostsReduce::run(const GroupCall& call) {
   flights_.resize(static_cast<std::size_t>(std::max(context_->options().depth, 1)));
-  return Running(*context_, call, flights_).all();
+  const Status status = Running(*context_, call, flights_).all();
+  // What is still under way reads and writes the caller's buffers.
+  for (std::size_t i = 0; !status && i < flights_.size(); ++i) flights_[i].let_go();
+  return status;
 }
 
 }  // namespace hocket

@@ -57,6 +57,9 @@ struct Flight {
   std::vector<RequestHandle> result_sends;
   Scratch packed, gathered, combined, received, finished;
 
+  // After a failure: nothing of it touches anybody's memory any more.
+  void let_go();
+
   std::int64_t count() const { return starts.back(); }
   std::int64_t start(std::int32_t host) const { return starts[static_cast<std::size_t>(host)]; }
   std::int64_t part(std::int32_t host) const { return starts[static_cast<std::size_t>(host) + 1] - start(host); }

@@ -3,6 +3,7 @@
 // is a turn of all of them.
 #include <cerrno>
 #include <cstring>
+#include <thread>
 
 #include "comm/algorithms.h"
 #include "comm/peer_memory.h"
@@ -10,6 +11,8 @@
 namespace hocket {
 
 namespace {
+
+constexpr std::chrono::microseconds between_looks{100};
 
 // What a rank says of itself in the first round.
 struct Whereabouts {
@@ -39,10 +42,18 @@ Status find_out(Rounds& rounds, PeerReading& reading) {
   return {};
 }
 
-// A rank that has ended is named by whoever waits for it; one that has given up the call may have let go of its memory.
+// A rank that has given up the call may have let go of its memory. The memory of one that dies is gone a moment before the process
+// is, and also where that rank has done its part of the call: so its death is waited for, not its flag.
 Status could_not_read(Rounds& rounds, const GroupCall& call, std::int32_t place, int number) {
   if (const auto reason = rounds.failure()) return fail(ErrorKind::peer, "{}", *reason);
-  if (number == ESRCH) HOCKET_CHECK(meet(rounds));
+  const std::int32_t gone[] = {rounds.member(place)};
+  while (number == ESRCH && std::chrono::steady_clock::now() < call.deadline()) {
+    if (Status death = rounds.host().check(gone); !death) {
+      rounds.fail_all(death.error());
+      return death;
+    }
+    std::this_thread::sleep_for(between_looks);
+  }
   Error error{
       ErrorKind::system,
       fmt::format("rank {} could not read the memory of rank {} (pid {}) in {}: {}", rounds.world_rank(rounds.place()),

@@ -22,7 +22,8 @@
 namespace hocket {
 
 // A message on its way. Its memory stays until test() has said true or an error. A request that goes before that is
-// cancelled: a receive no longer writes its memory; of a send nobody can say whether it still reads it.
+// cancelled, which waits for a moment until nothing reads or writes its memory any more. Over MPI nobody can say so of a message to or
+// from a rank that has died, or is stuck, while it was half there.
 class Request {
  public:
   virtual ~Request() = default;

@@ -23,20 +23,24 @@ class MpiLibrary {
   const HocketMpiStarted& started() const { return started_; }
   std::string name() const;
 
-  // `call(table)` in this thread where MPI may be called from any, in MPI's own thread otherwise. What it returns is
-  // an error's number; `what` was to be done.
+  // `call(table)` in this thread where MPI may be called from any, in MPI's own thread otherwise.
+  template <class Function>
+  void run(const Function& function) {
+    if (direct_) function(table_);
+    else thread_.run([&] { function(table_); });
+  }
+  // The same for what returns an error's number; `what` was to be done.
   template <class Function>
   Status call(std::string_view what, const Function& function) {
     int error = 0;
-    if (direct_) {
-      error = function(table_);
-    } else {
-      thread_.run([&] { error = function(table_); });
-    }
+    run([&](const HocketMpiTable& mpi) { error = function(mpi); });
     return error == 0 ? Status{} : failure(what, error);
   }
   // A peer does not answer any more: MPI can't be finalised, since that waits for all.
   void give_up();
+  // Until when to wait for messages that nobody needs any more. A call that fails lets go of all its messages at once: together they have
+  // one short time.
+  Deadline settled_by();
 
  private:
   explicit MpiLibrary(const HocketMpiTable& table) : table_(table) {}
@@ -49,6 +53,7 @@ class MpiLibrary {
   HocketMpiStarted started_{};
   bool direct_ = false;
   std::atomic<bool> broken_{false};
+  std::atomic<Deadline> settled_by_{Deadline()};
   std::optional<WireFarewell> farewell_;  // once MPI is initialised
 };
 

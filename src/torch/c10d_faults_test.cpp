@@ -45,6 +45,13 @@ class C10dFaults : public testing::Test {
   TemporaryFolder folder_;
 };
 
+TEST_F(C10dFaults, a_write_to_a_rank_that_has_died_does_not_end_the_process) {
+  const auto outcomes = on_processes(2, [](std::unique_ptr<Wire>, std::unique_ptr<Channel>) -> std::string {
+    return raise(SIGPIPE) == 0 ? "lives" : "can't raise it";
+  });
+  for (const RankOutcome& outcome : outcomes) EXPECT_EQ(outcome.said, "lives");
+}
+
 TEST_F(C10dFaults, a_rank_that_dies_is_named_to_all_who_wait_for_it_and_others_go_on) {
   const auto outcomes = on_processes(3, [](std::unique_ptr<Wire> wire, std::unique_ptr<Channel> channel) {
     if (wire->rank() == 2) {

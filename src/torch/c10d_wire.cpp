@@ -1,5 +1,7 @@
 #include "torch/c10d_wire.h"
 
+#include <signal.h>
+
 #include <charconv>
 
 #include "comm/wire_farewells.h"
@@ -23,6 +25,13 @@ struct OfficeDoor {
   WireFarewell farewell;  // after the office
   C10dOffice office;
 };
+
+// gloo writes to sockets such that a rank whose peer has just died would be killed by SIGPIPE. Python ignores that; programs in C++ do
+// from now on, unless they handle it.
+void ignore_broken_pipes() {
+  struct sigaction now {};
+  if (sigaction(SIGPIPE, nullptr, &now) == 0 && now.sa_handler == SIG_DFL) signal(SIGPIPE, SIG_IGN);
+}
 
 class C10dWire final : public Wire {
  public:
@@ -82,6 +91,7 @@ struct Arrival {
 
 Result<std::unique_ptr<Wire>> make_c10d_wire(const c10::intrusive_ptr<c10d::ProcessGroup>& group, GroupUse use,
                                              Deadline deadline) {
+  ignore_broken_pipes();
   HOCKET_TRY(c10::intrusive_ptr<c10d::Backend> backend, backend_for_cpu(*group));
   HOCKET_TRY(const std::vector<std::string> texts,
              gather_texts(*backend, Arrival{ports_opened(), host_key()}.to_text(), deadline));

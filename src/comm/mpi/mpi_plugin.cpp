@@ -19,6 +19,7 @@ struct HocketMpiRequest {
   std::int64_t expected = -1;  // bytes of a receive; -1: not compared
   std::int64_t received = 0;
   std::size_t done = 0;  // pieces that are complete
+  bool cancelled = false;
 };
 
 namespace {
@@ -98,13 +99,28 @@ void explain(int error, char* text, std::int32_t bytes) {
   }
 }
 
-void cancel(HocketMpiRequest* request) {
+void drop(HocketMpiRequest* request) {
   for (MPI_Request& piece : request->pieces) {
-    if (piece == MPI_REQUEST_NULL) continue;
-    if (request->expected >= 0) MPI_Cancel(&piece);
-    MPI_Request_free(&piece);
+    if (piece != MPI_REQUEST_NULL) MPI_Request_free(&piece);
   }
   delete request;
+}
+
+void cancel(HocketMpiRequest* request, std::int32_t* done) {
+  if (!request->cancelled && request->expected >= 0) {
+    for (MPI_Request& piece : request->pieces) {
+      if (piece != MPI_REQUEST_NULL) MPI_Cancel(&piece);
+    }
+  }
+  request->cancelled = true;
+  *done = 1;
+  for (MPI_Request& piece : request->pieces) {
+    int complete = 1;
+    // One that has failed is complete, too.
+    if (piece != MPI_REQUEST_NULL && MPI_Test(&piece, &complete, MPI_STATUS_IGNORE) == MPI_SUCCESS && complete == 0)
+      *done = 0;
+  }
+  if (*done != 0) drop(request);
 }
 
 int all_gather(const void* mine, void* all, std::int32_t bytes, HocketMpiRequest** request) {
@@ -127,7 +143,7 @@ int in_pieces(std::int64_t bytes, std::int64_t expected, const Begin& begin, Hoc
   for (MPI_Request& piece : made->pieces) {
     const std::int64_t size = std::min(largest_piece, bytes - first);
     if (const int error = begin(first, static_cast<int>(size), &piece); error != MPI_SUCCESS) {
-      cancel(made.release());
+      drop(made.release());
       return error;
     }
     first += size;
@@ -170,7 +186,7 @@ int test(HocketMpiRequest* request, std::int32_t* done) {
     if (error != MPI_SUCCESS) {
       int kind = MPI_SUCCESS;
       MPI_Error_class(error, &kind);
-      cancel(request);
+      drop(request);
       return kind == MPI_ERR_TRUNCATE ? hocket_mpi_wrong_size : error;
     }
     if (complete == 0) return MPI_SUCCESS;
@@ -196,7 +212,8 @@ constexpr HocketMpiTable table{hocket_mpi_table_version,
                                receive,
                                probe,
                                test,
-                               cancel};
+                               cancel,
+                               drop};
 
 }  // namespace
 

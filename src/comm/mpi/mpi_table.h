@@ -11,7 +11,7 @@
 extern "C" {
 #endif
 
-enum { hocket_mpi_table_version = 2 };
+enum { hocket_mpi_table_version = 3 };
 
 /* What of several threads the library allows. */
 enum HocketMpiThreads {
@@ -58,8 +58,11 @@ struct HocketMpiTable {
   int (*probe)(enum HocketMpiSpace space, int32_t tag, int32_t* rank);
   /* Sets *done to 1 when the request is complete; then, and after an error, the request is gone. */
   int (*test)(HocketMpiRequest* request, int32_t* done);
-  /* The request is gone. */
-  void (*cancel)(HocketMpiRequest* request);
+  /* Nobody needs the message any more. Sets *done to 1 when nothing touches its memory from then on: MPI takes back a receive of which
+   * nothing has come, others have to end first. Then the request is gone. To be called again until then, or until drop(). */
+  void (*cancel)(HocketMpiRequest* request, int32_t* done);
+  /* The request is gone, whatever becomes of its memory. */
+  void (*drop)(HocketMpiRequest* request);
 };
 
 /* Exported by each plugin. */
