@@ -172,7 +172,7 @@ class ScatterConcat final : public Concat {
 
  protected:
   NodeId split(NodeId whole) override {
-    const NodeId flat = writer_.op("aten.view", {whole, ArgInit({std::int64_t{-1}})}, "flat");
+    const NodeId flat = writer_.op("aten.view", {whole, ArgInit(std::vector<ArgInit>{std::int64_t{-1}})}, "flat");
     return split_by_results(flat, 1, 0);
   }
 };
