@@ -36,8 +36,6 @@ class Grouper {
   }
 
  private:
-  static constexpr StepIndex in_front = 0xfffffffe;
-
   // The leader of what a step belongs to.
   StepIndex find(StepIndex step) {
     while (leader_[step] != step) step = leader_[step] = leader_[leader_[step]];
