@@ -6,6 +6,7 @@
 #include <thread>
 
 #include "comm/algorithms.h"
+#include "comm/copy.h"
 #include "comm/peer_memory.h"
 
 namespace hocket {
@@ -75,10 +76,9 @@ Result<bool> reading_all_to_all(Rounds& rounds, const GroupCall& call, PeerReadi
   HOCKET_CHECK(rounds.take_all());
   if (!rounds.notes_are(0)) return false;
   // Read before the next round, whose slots are others.
-  std::vector<const std::byte*> inputs;
-  for (std::int32_t place = 0; place < rounds.size(); ++place) {
-    inputs.push_back(place == rounds.place() ? input : whereabouts_of(rounds, place).input);
-  }
+  SourceList inputs(rounds.size());
+  for (std::int32_t place = 0; place < rounds.size(); ++place) inputs[place] = whereabouts_of(rounds, place).input;
+  inputs[rounds.place()] = input;
   if (reading.allowed == PeerReading::Allowed::unknown) {
     HOCKET_CHECK(find_out(rounds, reading));
     if (reading.allowed == PeerReading::Allowed::no) return false;
@@ -87,7 +87,7 @@ Result<bool> reading_all_to_all(Rounds& rounds, const GroupCall& call, PeerReadi
   const std::int64_t share = call.count * size_of(call.dtype);
   for (std::int32_t i = 0; i < rounds.size(); ++i) {
     const std::int32_t place = (rounds.place() + i) % rounds.size();
-    const std::byte* const from = inputs[static_cast<std::size_t>(place)] + rounds.place() * share;
+    const std::byte* const from = inputs[place] + rounds.place() * share;
     const int failure = read_peer(rounds.pid(place), from, output + place * share, share);
     if (failure != 0) HOCKET_CHECK(could_not_read(rounds, call, place, failure));
   }
