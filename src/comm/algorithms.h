@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <span>
 
+#include "comm/copy.h"
 #include "comm/peer_memory.h"
 #include "comm/reduce.h"
 #include "comm/rounds.h"
@@ -26,6 +27,11 @@ inline Reduction reduction_of(const Rounds& rounds, const GroupCall& call) {
 // Slots that have a share for each of the others: how many, and which of them is for `to` in the slot of `from`.
 inline std::int32_t shares_of(const Rounds& rounds) { return std::max(rounds.size() - 1, 1); }
 inline std::int32_t share_for(std::int32_t from, std::int32_t to) { return to < from ? to : to - 1; }
+// In whole cache lines, unless the slot is a small one: a stream that is cut between them takes up to three times as long.
+inline std::int64_t bytes_of_share(const Rounds& rounds, const Cut& cut) {
+  const std::int64_t share = cut.block / shares_of(rounds);
+  return share < cache_line ? share : share / cache_line * cache_line;
+}
 
 Status meet(Rounds& rounds);  // barrier
 
@@ -38,7 +44,7 @@ Result<bool> copying_reduce_scatter(Rounds& rounds, const GroupCall& call, Cut c
 Result<bool> copying_all_to_all(Rounds& rounds, const GroupCall& call, Cut cut);
 Result<bool> copying_broadcast(Rounds& rounds, const GroupCall& call, Cut cut);
 // False also if it turns out that some rank can't read the memory of another. Of equal parts, not in place.
-Result<bool> reading_all_to_all(Rounds& rounds, const GroupCall& call, PeerReading& reading);
+Result<bool> reading_all_to_all(Rounds& rounds, const GroupCall& call, Cut cut, PeerReading& reading);
 
 // The buffers of all ranks that a call works on in place.
 struct SharedBuffers {

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <span>
 
 #include "comm/calibrate_choice.h"
 #include "comm/calibrate_ranks.h"
@@ -20,7 +21,7 @@ using Sizes = std::vector<std::int64_t>;
 
 constexpr std::int64_t KiB = 1024;
 constexpr std::int64_t MiB = 1024 * KiB;
-constexpr int comparisons = 52;  // of one calibration, the second looks included
+constexpr int comparisons = 57;  // of one calibration, the second looks included
 constexpr int least_pairs = 3;
 constexpr int most_pairs = 101;
 constexpr double longest_sample = 500e-6;  // seconds; shorter communications are repeated up to this
@@ -44,6 +45,7 @@ class Calibrator {
         budget_(seconds / comparisons) {}
 
   Status block();
+  Status broadcast_block();
   Status whole_until();
   Status one_shot_until();
   Status streaming_from();
@@ -69,7 +71,13 @@ class Calibrator {
 
   Result<double> ratio(const Shape& shape, std::int64_t bytes, const Tuning& a, const Tuning& b);
   Result<double> ratio(const Question& question, std::int64_t size);
-  Result<double> ratio_of_block(std::int64_t block);
+  // A call that the size of blocks is judged by.
+  struct Use {
+    Shape shape;
+    std::int64_t bytes;
+  };
+  Result<double> ratio_of_block(std::int64_t Tuning::*field, std::int64_t block, std::span<const Use> uses);
+  Status choose_block(std::string name, std::int64_t Tuning::*field, std::span<const Use> uses);
   Status answer(const Question& question);
 
   CalibrationRanks& ranks_;
@@ -151,15 +159,9 @@ Status Calibrator::answer(const Question& question) {
 }
 
 // Time with this block over time with the default; at least 1 if a single shape loses.
-Result<double> Calibrator::ratio_of_block(std::int64_t block) {
-  struct Use {
-    Shape shape;
-    std::int64_t bytes;
-  };
-  const std::vector<Use> uses = {
-      {{Operator::all_reduce}, MiB}, {{Operator::all_reduce}, 4 * MiB}, {{Operator::all_gather, false}, 4 * MiB}};
+Result<double> Calibrator::ratio_of_block(std::int64_t Tuning::*field, std::int64_t block, std::span<const Use> uses) {
   Tuning with = defaults_;
-  with.block = block;
+  with.*field = block;
   std::vector<double> ratios;
   for (const Use& use : uses) {
     HOCKET_TRY(ratios.emplace_back(), ratio(use.shape, use.bytes, defaults_, with));
@@ -168,26 +170,39 @@ Result<double> Calibrator::ratio_of_block(std::int64_t block) {
   return loses ? std::max(1.0, geometric_mean(ratios)) : geometric_mean(ratios);
 }
 
-Status Calibrator::block() {
-  TunedChoice choice{"block", defaults_.block, defaults_.block, 1, "nothing gains 5 %"};
-  std::int64_t best = defaults_.block;
+Status Calibrator::choose_block(std::string name, std::int64_t Tuning::*field, std::span<const Use> uses) {
+  const std::int64_t before = defaults_.*field;
+  TunedChoice choice{std::move(name), before, before, 1, "nothing gains 5 %"};
+  std::int64_t best = before;
   double best_ratio = 1 - least_gain;
-  for (const std::int64_t block : {16 * KiB, 32 * KiB, 128 * KiB, 256 * KiB}) {
-    HOCKET_TRY(const double found, ratio_of_block(block));
+  for (const std::int64_t block : {32 * KiB, 64 * KiB, 128 * KiB, 256 * KiB}) {
+    if (block == before) continue;
+    HOCKET_TRY(const double found, ratio_of_block(field, block, uses));
     if (found >= best_ratio) continue;
     best = block;
     best_ratio = found;
   }
-  if (best != defaults_.block) {
-    HOCKET_TRY(const double again, ratio_of_block(best));
+  if (best != before) {
+    HOCKET_TRY(const double again, ratio_of_block(field, best, uses));
     const bool holds = again < 1 - least_gain;
-    choice.why = holds ? "fastest of 16 KiB to 256 KiB in messages of 1 MiB and 4 MiB" : "a gain did not show again";
-    choice.after = holds ? best : defaults_.block;
+    choice.why = holds ? "fastest of 32 KiB to 256 KiB in messages of 1 MiB and 4 MiB" : "a gain did not show again";
+    choice.after = holds ? best : before;
     choice.ratio = holds ? again : 1;
   }
-  tuning_.block = choice.after;
+  tuning_.*field = choice.after;
   choices.push_back(std::move(choice));
   return {};
+}
+
+Status Calibrator::block() {
+  const std::vector<Use> uses = {
+      {{Operator::all_reduce}, MiB}, {{Operator::all_reduce}, 4 * MiB}, {{Operator::all_gather, false}, 4 * MiB}};
+  return choose_block("block", &Tuning::block, uses);
+}
+
+Status Calibrator::broadcast_block() {
+  const std::vector<Use> uses = {{{Operator::broadcast, false}, MiB}, {{Operator::broadcast, false}, 4 * MiB}};
+  return choose_block("broadcast_block", &Tuning::broadcast_block, uses);
 }
 
 Status Calibrator::whole_until() {
@@ -254,9 +269,10 @@ Result<Calibration> calibrate(std::int32_t ranks, const CalibrateOptions& option
   HOCKET_TRY(const std::unique_ptr<CalibrationRanks> all, CalibrationRanks::start(ranks));
   Calibrator calibrator(*all, ranks, options.seconds);
   using Step = Status (Calibrator::*)();
-  constexpr std::array<Step, calibration_steps> steps = {
-      &Calibrator::block,          &Calibrator::whole_until,          &Calibrator::one_shot_until,
-      &Calibrator::streaming_from, &Calibrator::pushing_streams_from, &Calibrator::reading_from};
+  constexpr std::array<Step, calibration_steps> steps = {&Calibrator::block,          &Calibrator::broadcast_block,
+                                                         &Calibrator::whole_until,    &Calibrator::one_shot_until,
+                                                         &Calibrator::streaming_from, &Calibrator::pushing_streams_from,
+                                                         &Calibrator::reading_from};
   for (const Step step : steps) {
     HOCKET_CHECK((calibrator.*step)());
     if (options.progress) options.progress();

@@ -65,7 +65,7 @@ TEST(Calibrate, says_something_about_every_threshold) {
   const Result<Calibration> found = calibrate(2, {0.05, [&] { ++steps; }});
   ASSERT_TRUE(found) << found.error().message;
   EXPECT_EQ(steps, calibration_steps);
-  ASSERT_EQ(found->choices.size(), 6U);
+  ASSERT_EQ(found->choices.size(), 7U);
   for (const TunedChoice& choice : found->choices) {
     EXPECT_FALSE(choice.why.empty()) << choice.name;
     const bool gains = choice.ratio < 1 - least_gain;

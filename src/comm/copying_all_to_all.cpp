@@ -80,12 +80,23 @@ Result<bool> copying_all_to_all(Rounds& rounds, const GroupCall& call, Cut cut) 
   const auto* const input = static_cast<const std::byte*>(call.first.input);
   auto* const output = static_cast<std::byte*>(call.first.output);
   const std::int64_t head = equal ? 0 : header;
-  const std::int64_t stretch =
-      equal ? cut.block / shares_of(rounds) : (cut.block / shares_of(rounds) - head) / cache_line * cache_line + head;
+  const std::int64_t stretch = bytes_of_share(rounds, cut);
   const std::int64_t most = std::max<std::int64_t>(stretch - head, 1);  // 0 only where nobody has anything to send
   std::int64_t longest = std::max(sends.longest(), gets.longest());
 
-  for (std::int64_t done = 0; done == 0 || done < longest; done += most) {
+  // As in in_rounds() of the other collectives, but how many rounds there are is known only after the first.
+  const auto read = [&](std::int64_t done, std::uint32_t back) -> Status {
+    for (std::int32_t i = 1; i < rounds.size(); ++i) {
+      const std::int32_t place = (rounds.place() + i) % rounds.size();
+      HOCKET_TRY(const std::byte* slot_there, rounds.take(place, back));
+      const std::byte* const from = slot_there + share_for(place, rounds.place()) * stretch;
+      const std::int64_t now = std::clamp<std::int64_t>(gets.bytes(place) - done, 0, most);
+      if (now > 0) copy(from + head, output + gets.start(place) + done, now, cut.streaming);
+    }
+    return {};
+  };
+  std::int64_t done = 0;
+  for (; done == 0 || done < longest; done += most) {
     HOCKET_TRY(std::byte * slot, rounds.open());
     for (std::int32_t place = 0; place < rounds.size(); ++place) {
       if (place == rounds.place()) continue;
@@ -96,23 +107,17 @@ Result<bool> copying_all_to_all(Rounds& rounds, const GroupCall& call, Cut cut) 
       const std::int64_t now = std::clamp<std::int64_t>(whole - done, 0, most);
       if (now > 0) std::memcpy(to + head, input + sends.start(place) + done, bytes(now));
     }
+    if (done > 0) HOCKET_CHECK(read(done - most, 1));
     rounds.post(equal ? 0 : static_cast<std::uint64_t>(longest) << 1 | 1U);
-    if (done == 0) {
-      HOCKET_CHECK(rounds.take_all());
-      if (equal && !rounds.notes_are(0)) return false;
-      for (std::int32_t place = 0; !equal && place < rounds.size(); ++place) {
-        longest = std::max(longest, static_cast<std::int64_t>(rounds.note_of(place) >> 1));
-      }
-      if (!equal) HOCKET_CHECK(check_all_agree(rounds, call, stretch));
+    if (done > 0) continue;
+    HOCKET_CHECK(rounds.take_all());
+    if (equal && !rounds.notes_are(0)) return false;
+    for (std::int32_t place = 0; !equal && place < rounds.size(); ++place) {
+      longest = std::max(longest, static_cast<std::int64_t>(rounds.note_of(place) >> 1));
     }
-    for (std::int32_t i = 1; i < rounds.size(); ++i) {
-      const std::int32_t place = (rounds.place() + i) % rounds.size();
-      HOCKET_TRY(const std::byte* slot_there, rounds.take(place));
-      const std::byte* const from = slot_there + share_for(place, rounds.place()) * stretch;
-      const std::int64_t now = std::clamp<std::int64_t>(gets.bytes(place) - done, 0, most);
-      if (now > 0) copy(from + head, output + gets.start(place) + done, now, cut.streaming);
-    }
+    if (!equal) HOCKET_CHECK(check_all_agree(rounds, call, stretch));
   }
+  HOCKET_CHECK(read(done - most, 0));
   const std::int64_t own = sends.bytes(rounds.place());  // as much as it gets: check_and_count() has seen to it
   const std::byte* const mine = input + sends.start(rounds.place());
   std::byte* const there = output + gets.start(rounds.place());

@@ -62,7 +62,8 @@ Status HostTransport::run_rounds(const GroupCall& call) {
 Cut HostTransport::cut_of(const GroupCall& call, std::int64_t whole) const {
   Cut cut;
   if (call.block > 0) cut.block = call.block;
-  else cut.block = whole <= tuning_.whole_until ? tuning_.whole_until : tuning_.block;
+  else if (whole <= tuning_.whole_until) cut.block = tuning_.whole_until;
+  else cut.block = call.op == Operator::broadcast ? tuning_.broadcast_block : tuning_.block;
   // At least a cache line for every rank.
   cut.block = std::clamp<std::int64_t>(cut.block, (rounds_->size() + 1) * 2 * cache_line, Rounds::slot_bytes);
   // Small calls have a small slot, which holds all shares in one round.
@@ -114,7 +115,7 @@ Result<bool> HostTransport::run_copying(const GroupCall& call, Cut cut, std::int
     case Operator::all_to_all: {
       const bool reading = reads(call, whole);
       rounds_->use(reading ? CollectiveAlgorithm::reading : CollectiveAlgorithm::one_shot);
-      return reading ? reading_all_to_all(*rounds_, call, reading_) : copying_all_to_all(*rounds_, call, cut);
+      return reading ? reading_all_to_all(*rounds_, call, cut, reading_) : copying_all_to_all(*rounds_, call, cut);
     }
     case Operator::broadcast: return copying_broadcast(*rounds_, call, cut);
     case Operator::barrier: return meet(*rounds_).map([] { return true; });

@@ -66,7 +66,7 @@ Status could_not_read(Rounds& rounds, const GroupCall& call, std::int32_t place,
 
 }  // namespace
 
-Result<bool> reading_all_to_all(Rounds& rounds, const GroupCall& call, PeerReading& reading) {
+Result<bool> reading_all_to_all(Rounds& rounds, const GroupCall& call, Cut cut, PeerReading& reading) {
   const auto* const input = static_cast<const std::byte*>(call.first.input);
   auto* const output = static_cast<std::byte*>(call.first.output);
   HOCKET_TRY(std::byte * slot, rounds.open());
@@ -78,19 +78,19 @@ Result<bool> reading_all_to_all(Rounds& rounds, const GroupCall& call, PeerReadi
   // Read before the next round, whose slots are others.
   SourceList inputs(rounds.size());
   for (std::int32_t place = 0; place < rounds.size(); ++place) inputs[place] = whereabouts_of(rounds, place).input;
-  inputs[rounds.place()] = input;
   if (reading.allowed == PeerReading::Allowed::unknown) {
     HOCKET_CHECK(find_out(rounds, reading));
     if (reading.allowed == PeerReading::Allowed::no) return false;
   }
 
   const std::int64_t share = call.count * size_of(call.dtype);
-  for (std::int32_t i = 0; i < rounds.size(); ++i) {
+  for (std::int32_t i = 1; i < rounds.size(); ++i) {
     const std::int32_t place = (rounds.place() + i) % rounds.size();
     const std::byte* const from = inputs[place] + rounds.place() * share;
     const int failure = read_peer(rounds.pid(place), from, output + place * share, share);
     if (failure != 0) HOCKET_CHECK(could_not_read(rounds, call, place, failure));
   }
+  copy(input + rounds.place() * share, output + rounds.place() * share, share, cut.streaming);
   HOCKET_CHECK(meet(rounds));
   return true;
 }

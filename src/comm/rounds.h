@@ -9,7 +9,8 @@
 //
 // There are four slots and four flags, which rounds use in turn. A rank opens round n only when it has seen the flags of
 // round n-3 of all others; they raised them after they had read all of round n-4, whose slot round n overwrites. So one
-// synchronisation for each round is enough, and a rank that only writes may run three rounds ahead of its readers.
+// synchronisation for each round is enough, and a rank that only writes may run three rounds ahead of its readers. One that writes
+// and reads may open and write round n before it reads round n-1 (`back` is 1 then), which it must do before it posts round n.
 #pragma once
 
 #include <memory>
@@ -60,27 +61,30 @@ class Rounds {
   }
   // The slot is written. `note` is a number that the others get along with it.
   void post(std::uint64_t note = 0);
-  // Waits until that place has posted the round and made the same call; its slot.
-  Result<const std::byte*> take(std::int32_t place) {
-    const Line& line = line_of(place);
-    if (!raised(line.flag, round_)) HOCKET_CHECK(wait(place, round_));
+  // Waits until that place has posted the round, or the one before, and made the same call; its slot.
+  Result<const std::byte*> take(std::int32_t place, std::uint32_t back = 0) {
+    const std::uint32_t round = round_ - back;
+    const Line& line = line_of(place, round);
+    if (!raised(line.flag, round)) HOCKET_CHECK(wait(place, round));
     if (line.fingerprint != fingerprint_) return called_something_else(place);
-    return slot_of(place);
+    return slot_of(place, back);
   }
   // take() of all.
-  Status take_all() {
+  Status take_all(std::uint32_t back = 0) {
     for (std::int32_t place = 0; place < size(); ++place) {
-      if (place != place_) HOCKET_CHECK(take(place));
+      if (place != place_) HOCKET_CHECK(take(place, back));
     }
-    seen_by_all_ = round_;
+    seen_by_all_ = round_ - back;
     return {};
   }
   // What came with a slot that was taken; whether all have this.
   std::uint64_t note_of(std::int32_t place) const { return line_of(place).note; }
   bool notes_are(std::uint64_t note) const;
-  const std::byte* slot_of(std::int32_t place) const {
-    if (small_slot_ > 0) return line_of(place).small;
-    return slots_[static_cast<std::size_t>(owner_of_slot(place))] + Turn::slot_of(round_) * slot_bytes;
+  const std::byte* slot_of(std::int32_t place, std::uint32_t back = 0) const {
+    const std::uint32_t round = round_ - back;
+    if (small_slot_ > 0) return line_of(place, round).small;
+    const std::int32_t owner = members_.size() == 2 && Turn::are_swapped(round) ? 1 - place : place;
+    return slots_[static_cast<std::size_t>(owner)] + Turn::slot_of(round) * slot_bytes;
   }
 
   // From now on every open() and take() here and on the other ranks fails with this reason.
@@ -117,9 +121,6 @@ class Rounds {
   Rounds(std::shared_ptr<Host> host, std::vector<std::int32_t> members);
   Control& control_of(std::int32_t place) const { return *controls_[static_cast<std::size_t>(place)]; }
   Line& line_of(std::int32_t place, std::uint32_t round) const { return control_of(place).lines[Turn::slot_of(round)]; }
-  std::int32_t owner_of_slot(std::int32_t place) const {
-    return members_.size() == 2 && Turn::are_swapped(round_) ? 1 - place : place;
-  }
   Line& line_of(std::int32_t place) const { return line_of(place, round_); }
   static void fetch_to_write(const Line& line, bool both);
   Status wait(std::int32_t place, std::uint32_t round);

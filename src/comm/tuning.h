@@ -2,6 +2,7 @@
 #pragma once
 
 #include <array>
+#include <bit>
 #include <cstdint>
 #include <limits>
 #include <string_view>
@@ -14,7 +15,8 @@ struct Tuning {
 
   std::int64_t one_shot_until = std::int64_t{256} << 10;  // all_reduce; longer ones are two_shot
   std::int64_t whole_until = std::int64_t{128} << 10;     // in as few rounds as the slots allow
-  std::int64_t block = std::int64_t{64} << 10;            // of longer ones
+  std::int64_t block = std::int64_t{256} << 10;           // of longer ones
+  std::int64_t broadcast_block = std::int64_t{64} << 10;  // the same: its source is to be ahead of the others
   std::int64_t streaming_from = std::int64_t{16} << 20;   // results of other buffers than the inputs go past the cache
   std::int64_t pushing_streams_from = std::int64_t{16} << 20;
   std::int64_t reading_from = always;  // all_to_all: the kernel reads what others have in their own memory
@@ -22,11 +24,13 @@ struct Tuning {
   static Tuning for_ranks(std::int32_t ranks, std::int64_t cores) {
     Tuning tuning;
     if (ranks <= 2) tuning.one_shot_until = always;  // each would reduce one half, and copy it twice for that
+    // What all ranks write together would not stay in the cache that they share.
+    tuning.streaming_from = (std::int64_t{32} << 20) / std::bit_ceil(static_cast<std::uint32_t>(ranks));
+    tuning.pushing_streams_from = tuning.streaming_from;
     // A round is over when all ranks have had a turn on the cores they share: few large ones are faster.
     if (ranks > cores) {
       tuning.whole_until = std::int64_t{1} << 20;
-      tuning.block = std::int64_t{128} << 10;
-      tuning.reading_from = std::int64_t{2} << 20;
+      tuning.broadcast_block = tuning.block;
     }
     return tuning;
   }

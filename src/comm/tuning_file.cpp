@@ -32,6 +32,7 @@ constexpr Field fields[] = {
     {"one_shot_until", &Tuning::one_shot_until, 0, Tuning::always},
     {"whole_until", &Tuning::whole_until, 0, Tuning::always},
     {"block", &Tuning::block, smallest_block, Rounds::slot_bytes},
+    {"broadcast_block", &Tuning::broadcast_block, smallest_block, Rounds::slot_bytes},
     {"streaming_from", &Tuning::streaming_from, 0, Tuning::always},
     {"pushing_streams_from", &Tuning::pushing_streams_from, 0, Tuning::always},
     {"reading_from", &Tuning::reading_from, 0, Tuning::always},

@@ -41,6 +41,8 @@ TEST(TuningTable, has_a_row_for_every_number_of_ranks) {
   for (const auto& [ranks, row] : expected) EXPECT_EQ(TuningTable::row_of(ranks), row) << ranks;
   EXPECT_EQ(TuningTable().for_ranks(2).one_shot_until, Tuning::always) << "two ranks never gain by two_shot";
   EXPECT_LT(TuningTable().for_ranks(3).one_shot_until, Tuning::always);
+  EXPECT_EQ(TuningTable().for_ranks(8).streaming_from * 8, TuningTable().for_ranks(2).streaming_from * 2)
+      << "what all ranks write together counts";
 }
 
 TEST(TuningTable, has_larger_rounds_by_default_where_ranks_share_cores) {
@@ -48,7 +50,7 @@ TEST(TuningTable, has_larger_rounds_by_default_where_ranks_share_cores) {
   const TuningTable crowded(2);
   EXPECT_EQ(crowded.for_ranks(2), free.for_ranks(2)) << "two ranks have a core each in both";
   EXPECT_GT(crowded.for_ranks(4).whole_until, free.for_ranks(4).whole_until);
-  EXPECT_LT(crowded.for_ranks(4).reading_from, free.for_ranks(4).reading_from);
+  EXPECT_GT(crowded.for_ranks(4).broadcast_block, free.for_ranks(4).broadcast_block);
   EXPECT_GT(free.for_ranks(5).whole_until, free.for_ranks(4).whole_until);
 }
 

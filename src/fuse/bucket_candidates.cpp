@@ -4,13 +4,15 @@
 #include <limits>
 
 #include "fuse/ddp_filter.h"
+#include "ir/node_facts.h"
 
 namespace hocket::fuse {
 
 namespace {
 
-Result<Candidate> candidate(const Graph& graph, const Users& users, NodeId id) {
+Result<Candidate> candidate(const Graph& graph, const Users& users, const std::vector<NodeId>& last_write, NodeId id) {
   HOCKET_TRY(CommBlock block, find_block(graph, users, id));
+  HOCKET_CHECK(check_only_read(graph, last_write, block));
   if (!block.getitems.empty() || graph.outputs(id).size() != 1 || block.inputs.size() != 1)
     return fail(ErrorKind::input, "it has several tensors");
   const Output& result = graph.outputs(id)[0];
@@ -48,11 +50,12 @@ std::vector<std::uint32_t> wait_positions(const std::vector<const Candidate*>& m
 
 Candidates find_candidates(const Graph& graph, std::string_view op) {
   const Users users(graph);
+  const std::vector<NodeId> last_write = last_writes(graph);
   Candidates found;
   for (std::size_t i = 0; i < graph.size(); ++i) {
     const NodeId id(i);
     if (graph.collective(id) == nullptr || graph.op_name(id) != op) continue;
-    Result<Candidate> one = candidate(graph, users, id);
+    Result<Candidate> one = candidate(graph, users, last_write, id);
     if (one) found.list.push_back(std::move(*one));
     else found.notes.push_back(fmt::format("{}: {}", graph.name(id), one.error().message));
   }

@@ -116,6 +116,33 @@ TEST(Bucket, an_operator_with_effects_is_no_view_that_moves_along) {
   }
 }
 
+// The results of a bucket are views of one tensor: while a collective writes into one of them, nobody could use the others.
+TEST(Bucket, leaves_alone_what_is_written_in_place_later) {
+  for (const bool written : {false, true}) {
+    const auto graph = parse_graph(fmt::format(R"(graph @written(%x: f32[4,4], %y: f32[4,4]) {{
+  group @dp = ranks[0,1]
+  %a = _c10d_functional.reduce_scatter_tensor(%x, "sum", 2, @dp)
+  %b = _c10d_functional.reduce_scatter_tensor(%y, "sum", 2, @dp)
+  %a_done = _c10d_functional.wait_tensor(%a)
+  %sent = _c10d_functional.{}(%a_done, 0, @dp)
+  %b_done = _c10d_functional.wait_tensor(%b)
+  %mm = aten.mm(%b_done, %x)
+  %sent_done = _c10d_functional.wait_tensor(%sent)
+  return %sent_done, %mm
+}})",
+                                               written ? "broadcast_" : "broadcast"));
+    ASSERT_TRUE(graph) << graph.error().to_string();
+    for (const FusedForm form : forms) {
+      const auto merged = bucket_reduce_scatter(*graph, {.form = form});
+      ASSERT_TRUE(merged) << merged.error().to_string();
+      EXPECT_NE(merged->graph.has_value(), written);
+      if (merged->graph) EXPECT_EQ(problems_of(*merged->graph), "");
+      const bool says_so = !merged->notes.empty() && merged->notes.front() == "a: its result is written to by sent";
+      EXPECT_EQ(says_so, written);
+    }
+  }
+}
+
 // Every capture that has collectives to merge gets faster or stays as it is, judged by a plain two-lane model.
 TEST(Bucket, captures_never_get_slower) {
   for (const std::string& path : shipped_captures()) {

@@ -8,6 +8,8 @@
 #include <algorithm>
 #include <map>
 
+#include "ir/node_facts.h"
+
 namespace hocket::fuse {
 
 namespace {
@@ -22,10 +24,16 @@ bool reduces_one_tensor(const Graph& graph, NodeId id) {
 
 void find_averages(const Graph& graph, GradientPlan& plan) {
   const Users users(graph);
+  const std::vector<NodeId> last_write = last_writes(graph);
+  const auto average_at = [&](NodeId id) -> Result<GradientAverage> {
+    HOCKET_TRY(GradientAverage average, gradient_average(graph, users, id));
+    HOCKET_CHECK(check_only_read(graph, last_write, average.block));
+    return average;
+  };
   for (std::size_t i = 0; i < graph.size(); ++i) {
     const NodeId id(i);
     if (!reduces_one_tensor(graph, id)) continue;
-    Result<GradientAverage> average = gradient_average(graph, users, id);
+    Result<GradientAverage> average = average_at(id);
     if (average) plan.averages.push_back(std::move(*average));
     else plan.notes.push_back(fmt::format("{}: {}", graph.name(id), average.error().message));
   }

@@ -65,6 +65,17 @@ std::string reduce_operation(const Graph& graph, NodeId collective) {
   return name;
 }
 
+Status check_only_read(const Graph& graph, const std::vector<NodeId>& last_write, const CommBlock& block) {
+  for (const NodeId wait : block.waits) {
+    for (const Output& output : graph.outputs(wait)) {
+      const NodeId writer = last_write[output.storage.index()];
+      if (writer.valid() && writer.value > wait.value)
+        return fail(ErrorKind::input, "its result is written to by {}", graph.name(writer));
+    }
+  }
+  return {};
+}
+
 Result<GradientAverage> gradient_average(const Graph& graph, const Users& users, NodeId all_reduce) {
   HOCKET_TRY(CommBlock block, find_block(graph, users, all_reduce));
   if (block.inputs.size() != 1) return fail(ErrorKind::input, "it has {} inputs", block.inputs.size());

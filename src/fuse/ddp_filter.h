@@ -34,6 +34,10 @@ struct GradientAverage {
 // The reason as an error where it is none.
 Result<GradientAverage> gradient_average(const Graph& graph, const Users& users, NodeId all_reduce);
 
+// The results of one bucket are views of one tensor. If somebody wrote into one of them, a collective in place most of all, the users of
+// the others would have to wait for that. `last_write` are last_writes().
+Status check_only_read(const Graph& graph, const std::vector<NodeId>& last_write, const CommBlock& block);
+
 // The divisor, if the node divides a tensor by a number.
 std::optional<double> divisor_of(const Graph& graph, NodeId id);
 

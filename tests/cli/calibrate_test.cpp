@@ -31,7 +31,7 @@ TEST_F(Calibrate, WritesAFileThatLaterRunsReadAndSaysWhatItChose) {
   EXPECT_THAT(again.err, HasSubstr("hocket warning: cache/" + name + ": is no JSON object; using default thresholds"));
   EXPECT_EQ(read("cache/" + name), "damaged") << "a dry run writes nothing";
   const auto json = nlohmann::json::parse(again.out);
-  EXPECT_EQ(json.at("calibrations").at(0).at("choices").size(), 6U);
+  EXPECT_EQ(json.at("calibrations").at(0).at("choices").size(), 7U);
   EXPECT_FALSE(json.contains("file"));
 }
 

@@ -8,10 +8,15 @@ namespace {
 
 constexpr std::uint32_t rounds = 9;  // so that slots are swapped twice
 
-// One writes in every round and takes nothing, as the source of a broadcast does. The other one takes each round after it has
-// posted its own.
-template <class Orders, class Turns, std::uint32_t count, bool both_take>
-struct WriteAndRead : rl::test_suite<WriteAndRead<Orders, Turns, count, both_take>, 2> {
+enum class Takes {
+  one,  // place 0 takes nothing, as the source of a broadcast does; the other one takes each round after it has posted its own
+  both,             // the same on both sides
+  before_posting,   // each takes the round before the one that it has written and not yet posted
+  behind_a_posted,  // place 0 takes nothing, the other one takes the round before the one that it has posted: wrong
+};
+
+template <class Orders, class Turns, std::uint32_t count, Takes takes>
+struct WriteAndRead : rl::test_suite<WriteAndRead<Orders, Turns, count, takes>, 2> {
   using Protocol = FlagProtocol<Orders>;
   Flag flags[2][count];
   Data slots[2][count];
@@ -28,16 +33,21 @@ struct WriteAndRead : rl::test_suite<WriteAndRead<Orders, Turns, count, both_tak
   Data& slot_of(unsigned place, std::uint32_t round) {
     return slots[Turns::are_swapped(round) ? 1 - place : place][Turns::slot_of(round)];
   }
+  void take(unsigned place, std::uint32_t round) {
+    if (round == 0) return;
+    wait(place, round);
+    RL_ASSERT(slot_of(place, round).read() == 100 * place + round);
+  }
   void thread(unsigned place) {
     const unsigned other = 1 - place;
     for (std::uint32_t round = 1; round <= rounds; ++round) {
       const std::uint32_t seen = Turns::seen_before(round);
       if (static_cast<std::int32_t>(seen) > 0) wait(other, seen);
       slot_of(place, round).write(100 * place + round);
+      if (takes == Takes::before_posting) take(other, round - 1);
       Protocol::raise(flags[place][Turns::slot_of(round)], round);
-      if (place == 0 && !both_take) continue;
-      wait(other, round);
-      RL_ASSERT(slot_of(other, round).read() == 100 * other + round);
+      if (takes == Takes::behind_a_posted && place == 1) take(other, round - 1);
+      if (takes == Takes::both || (takes == Takes::one && place == 1)) take(other, round);
     }
   }
 };
@@ -59,18 +69,23 @@ struct Reckless {
 };
 
 TEST(TurnsModel, a_slot_is_overwritten_only_when_all_have_read_it) {
-  expect_correct<WriteAndRead<Checked, Turns<4>, 4, false>>(50'000);
-  expect_correct<WriteAndRead<Checked, Turns<4>, 4, true>>(50'000);
+  expect_correct<WriteAndRead<Checked, Turns<4>, 4, Takes::one>>(50'000);
+  expect_correct<WriteAndRead<Checked, Turns<4>, 4, Takes::both>>(50'000);
 }
 TEST(TurnsModel, so_it_is_where_slots_are_not_swapped) {
-  expect_correct<WriteAndRead<Checked, NotSwapped, 4, false>>(50'000);
-  expect_correct<WriteAndRead<Checked, NotSwapped, 4, true>>(50'000);
+  expect_correct<WriteAndRead<Checked, NotSwapped, 4, Takes::one>>(50'000);
+  expect_correct<WriteAndRead<Checked, NotSwapped, 4, Takes::both>>(50'000);
+}
+TEST(TurnsModel, the_round_before_may_be_read_until_the_next_one_is_posted) {
+  expect_correct<WriteAndRead<Checked, Turns<4>, 4, Takes::before_posting>>(50'000);
+  expect_correct<WriteAndRead<Checked, NotSwapped, 4, Takes::before_posting>>(50'000);
+  expect_found<WriteAndRead<Checked, NotSwapped, 4, Takes::behind_a_posted>>(rl::test_result_data_race);
 }
 TEST(TurnsModel, two_slots_are_too_few_for_a_writer_that_is_three_rounds_ahead) {
-  expect_found<WriteAndRead<Checked, Reckless<2, 3>, 2, false>>(rl::test_result_data_race);
+  expect_found<WriteAndRead<Checked, Reckless<2, 3>, 2, Takes::one>>(rl::test_result_data_race);
 }
 TEST(TurnsModel, to_be_one_round_further_ahead_is_too_far) {
-  expect_found<WriteAndRead<Checked, Reckless<4, 4>, 4, false>>(rl::test_result_data_race);
+  expect_found<WriteAndRead<Checked, Reckless<4, 4>, 4, Takes::one>>(rl::test_result_data_race);
 }
 
 struct PublishesRelaxed : Checked {
@@ -81,10 +96,10 @@ struct LooksRelaxed : Checked {
 };
 
 TEST(TurnsModel, weaker_orders_are_found_out) {
-  expect_found<WriteAndRead<PublishesRelaxed, Turns<4>, 4, false>>(rl::test_result_data_race);
-  expect_found<WriteAndRead<LooksRelaxed, Turns<4>, 4, false>>(rl::test_result_data_race);
-  expect_found<WriteAndRead<PublishesRelaxed, Turns<4>, 4, true>>(rl::test_result_data_race);
-  expect_found<WriteAndRead<LooksRelaxed, Turns<4>, 4, true>>(rl::test_result_data_race);
+  expect_found<WriteAndRead<PublishesRelaxed, Turns<4>, 4, Takes::one>>(rl::test_result_data_race);
+  expect_found<WriteAndRead<LooksRelaxed, Turns<4>, 4, Takes::one>>(rl::test_result_data_race);
+  expect_found<WriteAndRead<PublishesRelaxed, Turns<4>, 4, Takes::both>>(rl::test_result_data_race);
+  expect_found<WriteAndRead<LooksRelaxed, Turns<4>, 4, Takes::both>>(rl::test_result_data_race);
 }
 
 }  // namespace

@@ -116,10 +116,12 @@ void run_campaign(Range range) {
 
 TEST(Campaign, random_programs_stand_every_pass_and_pipeline) { run_campaign({500'000, 150}); }
 // Found by longer campaigns: the only step that makes an empty tensor has to come before those that read it, nothing is gathered into
-// a buffer that another collective is still reading, and a collective of a tensor and its copy takes the tensor twice without the copy.
+// a buffer that another collective is still reading, a collective of a tensor and its copy takes the tensor twice without the copy, and
+// who uses one result of a bucket need not wait for a broadcast into another one.
 TEST(Campaign, the_maker_of_an_empty_tensor_stays_before_its_readers) { run_campaign({484, 1}); }
 TEST(Campaign, a_buffer_that_is_still_being_communicated_is_not_gathered_into) { run_campaign({4'954, 1}); }
 TEST(Campaign, a_collective_takes_a_tensor_twice_once_its_copy_is_gone) { run_campaign({18'944, 1}); }
+TEST(Campaign, a_result_that_is_broadcast_in_place_is_in_no_bucket) { run_campaign({58'084, 1}); }
 TEST(LongCampaign, random_programs_stand_every_pass_and_pipeline) { run_campaign(wanted_or({0, 3'000})); }
 
 }  // namespace
