@@ -76,9 +76,11 @@ template <std::uint32_t count>
 struct Turns {
   static constexpr std::uint32_t slot_of(std::uint32_t round) { return round % count; }
   static constexpr std::uint32_t seen_before(std::uint32_t round) { return round - (count - 1); }
-  // Two ranks swap their slots after every `count` rounds: each writes where it has read before. Those lines are in its own
-  // cache; lines that it wrote and the other has read would first have to come back, which takes several times as long.
-  static constexpr bool are_swapped(std::uint32_t round) { return round / count % 2 == 1; }
+  // Ranks pass their slots on after every `count` rounds: each writes where it has read before. Those lines are in its own
+  // cache; lines that it wrote and others have read would first have to come back, which takes several times as long.
+  static constexpr std::uint32_t owner_of(std::uint32_t place, std::uint32_t round, std::uint32_t places) {
+    return (place + round / count) % places;
+  }
 };
 
 }  // namespace hocket

@@ -83,8 +83,8 @@ class Rounds {
   const std::byte* slot_of(std::int32_t place, std::uint32_t back = 0) const {
     const std::uint32_t round = round_ - back;
     if (small_slot_ > 0) return line_of(place, round).small;
-    const std::int32_t owner = members_.size() == 2 && Turn::are_swapped(round) ? 1 - place : place;
-    return slots_[static_cast<std::size_t>(owner)] + Turn::slot_of(round) * slot_bytes;
+    return slots_[Turn::owner_of(static_cast<std::uint32_t>(place), round, static_cast<std::uint32_t>(size()))] +
+           Turn::slot_of(round) * slot_bytes;
   }
 
   // From now on every open() and take() here and on the other ranks fails with this reason.

@@ -130,13 +130,14 @@ TEST(Bucket, leaves_alone_what_is_written_in_place_later) {
   %sent_done = _c10d_functional.wait_tensor(%sent)
   return %sent_done, %mm
 }})",
-                                               written ? "broadcast_" : "broadcast"));
+                                               written ? "broadcast_" : "broadcast"),
+                                   "test");
     ASSERT_TRUE(graph) << graph.error().to_string();
     for (const FusedForm form : forms) {
       const auto merged = bucket_reduce_scatter(*graph, {.form = form});
       ASSERT_TRUE(merged) << merged.error().to_string();
       EXPECT_NE(merged->graph.has_value(), written);
-      if (merged->graph) EXPECT_EQ(problems_of(*merged->graph), "");
+      EXPECT_EQ(problems_of(merged->graph ? *merged->graph : *graph), "");
       const bool says_so = !merged->notes.empty() && merged->notes.front() == "a: its result is written to by sent";
       EXPECT_EQ(says_so, written);
     }

@@ -225,7 +225,9 @@ Status TextParser::call_arguments(std::vector<Arg>& args, std::vector<Keyword>& 
       if (accept("=")) {
         std::string text(lexer_.text(key));
         if (key.kind == TokenKind::string) {
-          HOCKET_TRY(text, unescape(text));
+          auto bare = unescape(text);
+          if (!bare) return wrong_at(key.begin, bare.error().message);
+          text = std::move(*bare);
         }
         HOCKET_TRY(const Arg one, arg(0));
         keywords.push_back({tables().pool().strings.add(text), one});

@@ -6,7 +6,7 @@
 namespace hocket::model {
 namespace {
 
-constexpr std::uint32_t rounds = 9;  // so that slots are swapped twice
+constexpr std::uint32_t rounds = 9;  // so that slots are passed on twice
 
 enum class Takes {
   one,  // place 0 takes nothing, as the source of a broadcast does; the other one takes each round after it has posted its own
@@ -31,7 +31,7 @@ struct WriteAndRead : rl::test_suite<WriteAndRead<Orders, Turns, count, takes>, 
     while (!Protocol::raised(flag, round)) rl::yield(1, RL_INFO);
   }
   Data& slot_of(unsigned place, std::uint32_t round) {
-    return slots[Turns::are_swapped(round) ? 1 - place : place][Turns::slot_of(round)];
+    return slots[Turns::owner_of(place, round, 2)][Turns::slot_of(round)];
   }
   void take(unsigned place, std::uint32_t round) {
     if (round == 0) return;
@@ -56,16 +56,16 @@ struct Checked : FencedOrders {
   static void fence_of_raiser() {}  // nobody sleeps here
 };
 
-// More than two ranks don't swap their slots.
+// Where every rank keeps its own slots.
 struct NotSwapped : Turns<4> {
-  static bool are_swapped(std::uint32_t) { return false; }
+  static std::uint32_t owner_of(std::uint32_t place, std::uint32_t, std::uint32_t) { return place; }
 };
 
 template <std::uint32_t slots, std::uint32_t ahead>
 struct Reckless {
   static std::uint32_t slot_of(std::uint32_t round) { return round % slots; }
   static std::uint32_t seen_before(std::uint32_t round) { return round - ahead; }
-  static bool are_swapped(std::uint32_t) { return false; }
+  static std::uint32_t owner_of(std::uint32_t place, std::uint32_t, std::uint32_t) { return place; }
 };
 
 TEST(TurnsModel, a_slot_is_overwritten_only_when_all_have_read_it) {
