@@ -58,7 +58,11 @@ function(hocket_gtest name library)
 
   set(long "Long*:*.Long*:*/Long*")
   set(discovery TEST_PREFIX ${name}. NO_PRETTY_TYPES NO_PRETTY_VALUES DISCOVERY_MODE PRE_TEST DISCOVERY_TIMEOUT 60)
-  gtest_discover_tests(${program} ${discovery} TEST_FILTER "-${long}" PROPERTIES TIMEOUT 120)
+  set(longest 120)
+  if(HOCKET_SANITIZE)
+    set(longest 600)
+  endif()
+  gtest_discover_tests(${program} ${discovery} TEST_FILTER "-${long}" PROPERTIES TIMEOUT ${longest})
   gtest_discover_tests(${program} ${discovery} TEST_FILTER "${long}" TEST_LIST ${program}_LONG_TESTS
     PROPERTIES LABELS long TIMEOUT 1800)
 endfunction()

@@ -90,7 +90,7 @@ Result<bool> reading_all_to_all(Rounds& rounds, const GroupCall& call, Cut cut, 
     const int failure = read_peer(rounds.pid(place), from, output + place * share, share);
     if (failure != 0) HOCKET_CHECK(could_not_read(rounds, call, place, failure));
   }
-  copy(input + rounds.place() * share, output + rounds.place() * share, share, cut.streaming);
+  if (share > 0) copy(input + rounds.place() * share, output + rounds.place() * share, share, cut.streaming);
   HOCKET_CHECK(meet(rounds));
   return true;
 }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <unordered_map>
 
 #include "hocket/base/median.h"
@@ -66,6 +67,13 @@ std::string_view text_of(sj::dom::object object, const char* key) {
 double number_of(sj::dom::object object, const char* key, double fallback = 0) {
   double value = 0;
   return object[key].get(value) == sj::SUCCESS ? value : fallback;
+}
+
+constexpr double past_integers = 9.2e18;  // no std::int64_t is as large
+// Numbers that are none, or too large for one, count as absent.
+std::int64_t whole_number_of(sj::dom::object object, const char* key, std::int64_t fallback = 0) {
+  const double value = number_of(object, key, static_cast<double>(fallback));
+  return std::abs(value) < past_integers ? static_cast<std::int64_t>(value) : fallback;
 }
 
 struct Operation {
@@ -158,8 +166,8 @@ class KinetoReader {
     one.begin = number_of(event, "ts");
     one.time = number_of(event, "dur");
     one.end = one.begin + one.time;
-    one.external = static_cast<std::int64_t>(number_of(arguments, "External id", -1));
-    one.thread = static_cast<std::int64_t>(number_of(event, "tid"));
+    one.external = whole_number_of(arguments, "External id", -1);
+    one.thread = whole_number_of(event, "tid");
     const std::string_view name = text_of(event, "name");
     if (const auto types = types_of(arguments)) one.key = fmt::format("{}({})", dotted(name), *types);
     else ++trace_.unknown;
@@ -171,16 +179,17 @@ class KinetoReader {
     const std::string_view collective = text_of(arguments, "Collective name");
     if (collective.empty()) {
       trace_.kernels = true;
-      kernels_[static_cast<std::int64_t>(number_of(arguments, "External id", -1))] += time;
+      kernels_[whole_number_of(arguments, "External id", -1)] += time;
       return;
     }
     const auto kind = kind_of(collective);
     const auto dtype = dtype_of(text_of(arguments, "dtype"));
     if (!kind || !dtype) return;
     const double elements = number_of(arguments, "In msg nelems") + number_of(arguments, "Out msg nelems");
-    const auto moved = static_cast<std::int64_t>(elements * static_cast<double>(size_of(*dtype)));
-    on_gpu_[{*kind, static_cast<std::int64_t>(number_of(arguments, "Group size")),
-             std::string(text_of(arguments, "Process Group Name")), moved}]
+    const double moved = elements * static_cast<double>(size_of(*dtype));
+    if (!(moved >= 0 && moved < past_integers)) return;
+    on_gpu_[{*kind, whole_number_of(arguments, "Group size"), std::string(text_of(arguments, "Process Group Name")),
+             static_cast<std::int64_t>(moved)}]
         .push_back(time);
   }
 
@@ -200,12 +209,12 @@ class KinetoReader {
       if (dim == dims.end() || type.get(type_name) != sj::SUCCESS || (*dim).get(sizes) != sj::SUCCESS) return;
       const auto dtype = dtype_of(type_name);
       if (!dtype) return;
-      std::int64_t count = 1;
+      std::int64_t whole = static_cast<std::int64_t>(size_of(*dtype));
       for (const sj::dom::element size : sizes) {
         std::int64_t value = 0;
-        if (size.get(value) != sj::SUCCESS || __builtin_mul_overflow(count, value, &count)) return;
+        if (size.get(value) != sj::SUCCESS || value < 0 || __builtin_mul_overflow(whole, value, &whole)) return;
       }
-      bytes = units::add(bytes, count * static_cast<std::int64_t>(size_of(*dtype)));
+      bytes = units::add(bytes, whole);
       ++dim;
     }
     // Of the kinds whose result is as large as what goes in; the trace does not say how large others' results are.

@@ -106,6 +106,28 @@ TEST(Kineto, takes_the_kernels_of_a_gpu_where_there_are_some) {
   EXPECT_EQ(trace->collectives[0].median, Nanoseconds::from_ns(12500));
 }
 
+// No number of such a file fits into 64 bits. Found by libFuzzer.
+TEST(Kineto, numbers_that_are_too_large_count_as_absent) {
+  const auto trace = read_kineto_json(R"({"traceEvents": [
+    {"ph": "X", "cat": "cpu_op", "name": "aten::relu", "pid": 1, "tid": 1e19, "ts": 100.0, "dur": 50.0,
+     "args": {"External id": -1e300, "Input type": ["float"], "Input Dims": [[8, 4]]}},
+    {"ph": "X", "cat": "user_annotation", "name": "gloo:all_reduce", "pid": 1, "tid": 1, "ts": 100.0, "dur": 50.0,
+     "args": {"Input type": ["double"], "Input Dims": [[4611686018427387904]]}},
+    {"ph": "X", "cat": "user_annotation", "name": "gloo:all_reduce", "pid": 1, "tid": 1, "ts": 100.0, "dur": 50.0,
+     "args": {"Input type": ["double"], "Input Dims": [[-8]]}},
+    {"ph": "X", "cat": "kernel", "name": "a", "pid": 0, "tid": 9, "ts": 400.0, "dur": 12.5, "args": {"External id": 1e19}},
+    {"ph": "X", "cat": "kernel", "name": "b", "pid": 0, "tid": 9, "ts": 400.0, "dur": 12.5,
+     "args": {"Collective name": "_allgather_base", "In msg nelems": 1e19, "Group size": 1e19, "dtype": "BFloat16"}},
+    {"ph": "X", "cat": "kernel", "name": "c", "pid": 0, "tid": 9, "ts": 400.0, "dur": 12.5,
+     "args": {"Collective name": "_allgather_base", "In msg nelems": 100, "Group size": 1e19, "dtype": "BFloat16"}}]})",
+                                      "large.json");
+  ASSERT_TRUE(trace) << trace.error().to_string();
+  EXPECT_EQ(trace->calls.count("aten.relu(f32[8,4])"), 1U);
+  ASSERT_EQ(trace->collectives.size(), 1U);
+  EXPECT_EQ(trace->collectives[0].ranks, 0);
+  EXPECT_EQ(trace->collectives[0].moved, Bytes(200));
+}
+
 TEST(Kineto, says_what_is_wrong_with_a_file) {
   EXPECT_THAT(read_kineto_json("no", "x.json").error().to_string(), HasSubstr("x.json: no JSON object"));
   EXPECT_THAT(read_kineto_json("{}", "x.json").error().message, HasSubstr("traceEvents"));

@@ -127,8 +127,9 @@ Time OverlapSearch::try_setting(const Setting& setting, const Candidate* parent)
 // First which urgency suits, then which buckets and windows.
 void OverlapSearch::start(std::uint64_t budget) {
   const auto enough = [&] { return perfect() || (!best_.empty() && explored() * 4 > budget * starts_share); };
+  constexpr Time never = std::numeric_limits<Time>::max();
   std::array<Time, priorities> best;
-  best.fill(std::numeric_limits<Time>::max());
+  best.fill(never);
   for (const Setting& setting : plain_starts(classes_)) {
     if (enough()) return;
     Time& of_urgency = best[static_cast<std::size_t>(setting.priority)];
@@ -141,8 +142,9 @@ void OverlapSearch::start(std::uint64_t budget) {
     }
   }
   const Time fastest = *std::min_element(best.begin(), best.end());
+  if (fastest == never) return;  // no order keeps the limit, whatever is urgent
   for (int p = 0; p < priorities; ++p) {
-    if (best[static_cast<std::size_t>(p)] > fastest + fastest / near_best) continue;
+    if (best[static_cast<std::size_t>(p)] - fastest > fastest / near_best) continue;
     for (const Setting& setting : variants_of(static_cast<Priority>(p), classes_)) {
       if (enough()) return;
       try_setting(setting, nullptr);

@@ -114,7 +114,7 @@ void run_campaign(Range range) {
              range.first + range.count - 1, runs, compared);
 }
 
-TEST(Campaign, random_programs_stand_every_pass_and_pipeline) { run_campaign({500'000, 150}); }
+TEST(Campaign, random_programs_stand_every_pass_and_pipeline) { run_campaign({500'000, programs(150)}); }
 // Found by longer campaigns: the only step that makes an empty tensor has to come before those that read it, nothing is gathered into
 // a buffer that another collective is still reading, a collective of a tensor and its copy takes the tensor twice without the copy, and
 // who uses one result of a bucket need not wait for a broadcast into another one.

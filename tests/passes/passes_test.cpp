@@ -50,7 +50,7 @@ class GraphPipelines : public testing::TestWithParam<std::size_t> {};
 class LongGraphPipelines : public GraphPipelines {};
 
 TEST_P(GraphPipelines, compute_the_same_on_random_graphs) {
-  run_graphs(graph_pipelines()[GetParam()], 1000 * GetParam(), 60);
+  run_graphs(graph_pipelines()[GetParam()], 1000 * GetParam(), programs(60));
 }
 TEST_P(LongGraphPipelines, compute_the_same_on_random_graphs) {
   run_graphs(graph_pipelines()[GetParam()], 1'000'000 + 10'000 * GetParam(), 60 * times_longer);
@@ -60,7 +60,7 @@ INSTANTIATE_TEST_SUITE_P(LongAll, LongGraphPipelines, testing::Range(std::size_t
 
 TEST(Passes, compute_the_same_on_random_programs) {
   for (const std::string& pipeline : program_pipelines()) {
-    for (std::uint64_t seed = 0; seed < 60; ++seed) {
+    for (std::uint64_t seed = 0; seed < programs(60); ++seed) {
       ASSERT_NO_FATAL_FAILURE(expect_same(random_program(seed), pipeline, seed));
     }
   }

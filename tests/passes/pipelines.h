@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "base/sanitizers.h"
 #include "hocket/compile/compile.h"
 #include "support/random.h"
 
@@ -15,6 +16,10 @@ const std::vector<std::string>& program_pipelines();
 
 // Some passes over graphs, `lower`, some over programs, `plan` among them: what moves after it makes it void, so it comes last again.
 std::vector<PassCall> random_pipeline(const PassRegistry& registry, Random& random);
+
+// How many programs a test takes. Thread sanitizer is twenty times as slow, and passes over one program are one thread: what it can find,
+// few of them show.
+constexpr std::uint64_t programs(std::uint64_t usual) { return under_thread_sanitizer ? usual / 10 : usual; }
 
 // All shapes of graphs in turn, so that each pass finds what it is for.
 Graph small_graph(std::uint64_t seed);
