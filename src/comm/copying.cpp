@@ -49,7 +49,7 @@ auto outputs(std::int64_t size) {
 }
 
 // Runs rounds in which every rank writes, fill(round, slot), and reads, use(round, back). A slot is filled before the round before it is
-// read, so that ranks need not keep step within a block. False if somebody does not copy.
+// read, so that ranks need not keep step within a block. Round 0 is taken when it is used. False if somebody does not copy.
 template <class Fill, class Use>
 Result<bool> in_rounds(Rounds& rounds, std::int64_t count, const Fill& fill, const Use& use) {
   for (std::int64_t round = 0; round < count; ++round) {
@@ -107,7 +107,7 @@ Result<bool> one_shot_all_reduce(Rounds& rounds, const GroupCall& call, Cut cut)
     copy_in(given, blocks.first(round), blocks.count(round), size, slot, inputs(size));
   };
   const auto use = [&](std::int64_t round, std::uint32_t back) -> Status {
-    HOCKET_CHECK(rounds.take_all(back));
+    if (round > 0) HOCKET_CHECK(rounds.take_all(back));
     got.each(blocks.first(round), blocks.count(round), [&](const Stretch& stretch) {
       const auto at = [&](std::int32_t) { return stretch.at * size; };
       combiner.run(back, at, inputs(size)(stretch), outputs(size)(stretch), stretch.count, cut.streaming);
@@ -146,7 +146,7 @@ Result<bool> two_shot_all_reduce(Rounds& rounds, const GroupCall& call, Cut cut)
     }
   };
   const auto use = [&](std::int64_t round, std::uint32_t back) -> Status {
-    HOCKET_CHECK(rounds.take_all(back));
+    if (round > 0) HOCKET_CHECK(rounds.take_all(back));
     for (std::int32_t i = 1; round > 0 && i < rounds.size(); ++i) {
       const std::int32_t place = (rounds.place() + i) % rounds.size();
       const auto [first, count] = part_of(round - 1, place);
@@ -216,7 +216,7 @@ Result<bool> copying_reduce_scatter(Rounds& rounds, const GroupCall& call, Cut c
     }
   };
   const auto use = [&](std::int64_t round, std::uint32_t back) -> Status {
-    HOCKET_CHECK(rounds.take_all(back));
+    if (round > 0) HOCKET_CHECK(rounds.take_all(back));
     got.each(blocks.first(round), blocks.count(round), [&](const Stretch& stretch) {
       const auto at = [&](std::int32_t from) { return (share_for(from, rounds.place()) * share + stretch.at) * size; };
       combiner.run(back, at, scattered(stretch, rounds.place()), outputs(size)(stretch), stretch.count, cut.streaming);
