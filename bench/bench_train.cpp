@@ -27,18 +27,26 @@ using comm_bench::Recipe;
 constexpr std::int32_t ranks = 2;
 const std::vector<std::string> all_models = {"mlp", "gpt_4x256", "gpt_8x512", "resnet"};
 const std::vector<std::string> quick_models = {"mlp", "gpt_4x256"};
-const std::vector<Lane> all_lanes = {{"hocket", "alone"}, {"hocket", "communication"}, {"hocket", "blocking"},
-                                     {"hocket", "ddp"},   {"hocket", "compiled"},      {"hocket", "compiled_across"},
-                                     {"hocket", "fsdp"},  {"hocket", "compiled_fsdp"}, {"PyTorch", "ddp"},
+const std::vector<Lane> all_lanes = {{"hocket", "alone"},
+                                     {"hocket", "streaming"},
+                                     {"hocket", "communication"},
+                                     {"hocket", "blocking"},
+                                     {"hocket", "ddp"},
+                                     {"hocket", "compiled"},
+                                     {"hocket", "compiled_across"},
+                                     {"hocket", "fsdp"},
+                                     {"hocket", "compiled_fsdp"},
+                                     {"PyTorch", "ddp"},
                                      {"PyTorch", "fsdp"}};
 
 struct Options {
   BenchFlags flags;
   std::vector<std::string> models, settings;
   std::vector<std::string> ways;  // empty: all
-  std::vector<Lane> lanes() const {
+  std::vector<Lane> lanes(const std::string& setting) const {
     std::vector<Lane> chosen;
     for (const Lane& lane : all_lanes) {
+      if (lane.way == "streaming" && setting != "link") continue;  // there is no link on one host
       if (ways.empty() || std::ranges::find(ways, lane.way) != ways.end()) chosen.push_back(lane);
     }
     return chosen;
@@ -58,8 +66,8 @@ Recipe hocket_recipe(const Options& options, const TwoHosts* hosts) {
       const std::string launcher = options.programs + "/../bin/hocket";
       return std::vector<Launch>{{{launcher, "launch", "-n", std::to_string(ranks), program, control, "each"}, {}}};
     }
-    return std::vector<Launch>{
-        {hosts->on(0, hosts->open_mpi(1, {program, control, "each"})), {{"LD_LIBRARY_PATH", HOCKET_MPI_FOLDER}}}};
+    return std::vector<Launch>{{hosts->on(0, hosts->open_mpi(1, {program, control, "each", TwoHosts::first_address})),
+                                {{"LD_LIBRARY_PATH", HOCKET_MPI_FOLDER}}}};
   };
   return recipe;
 }
@@ -142,7 +150,7 @@ class Bench {
     for (const std::string& model : options_.models) {
       RaceEffort effort = options_.flags.quick ? RaceEffort{2, 3} : RaceEffort{};
       if (options_.rounds > 0) effort.rounds = options_.rounds;
-      races_.push_back(run_race(setting, model, options_.lanes(), contestants, effort));
+      races_.push_back(run_race(setting, model, options_.lanes(setting), contestants, effort));
       measure_memory_of(races_.back(), hosts, folder);
       if (comm_bench::interrupted()) return fail(ErrorKind::usage, "interrupted");
       fmt::print("{}", table_of(races_.back()));
@@ -153,7 +161,7 @@ class Bench {
   }
 
   void measure_memory_of(Race& race, const TwoHosts* hosts, const ContestantsFolder& folder) {
-    for (const Lane& lane : options_.lanes()) {
+    for (const Lane& lane : options_.lanes(race.setting)) {
       if (!lane.way.starts_with("compiled")) continue;
       auto fresh = start(hocket_recipe(options_, hosts), race.setting,
                          folder.folder_of(fmt::format("{}_{}", race.model, lane.way)));

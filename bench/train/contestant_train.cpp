@@ -1,6 +1,6 @@
 // hocket as a contestant of `./hk bench train`.
 //
-//   contestant_train CONTROL AFFINITY       one rank, started by hocket's or MPI's launcher
+//   contestant_train CONTROL AFFINITY [ADDRESS]      one rank, started by hocket's or MPI's launcher; ADDRESS of rank 0 on the link
 //
 //   driver: make compiled gpt_4x256         answer: fine
 //   driver: run compiled 5                  answer: times NS…          one for each step
@@ -25,7 +25,7 @@ using Clock = std::chrono::steady_clock;
 
 class Rank {
  public:
-  explicit Rank(World world) : world_(std::move(world)) {}
+  Rank(World world, std::string address) : world_(std::move(world)), address_(std::move(address)) {}
 
   Answer answer_to(const std::string& line) {
     Result<Answer> answer = done(line);
@@ -46,7 +46,7 @@ class Rank {
     if (verb == "make") {
       std::string model;
       words >> model;
-      HOCKET_TRY(Way way, make_way(name, model, world_));
+      HOCKET_TRY(Way way, make_way(name, model, world_, address_));
       ways_[name] = {std::move(way)};
       return Answer{};
     }
@@ -87,16 +87,17 @@ class Rank {
   }
 
   World world_;
+  std::string address_;
   std::map<std::string, Entry> ways_;
 };
 
-Status be_rank(const std::string& control, const std::string& affinity) {
+Status be_rank(const std::string& control, const std::string& affinity, const std::string& address) {
   comm_bench::start_watchdog();
   HOCKET_TRY(const LaunchInfo started, launch_info());
   HOCKET_CHECK(comm_bench::bind_to_cores(affinity, started.rank));  // before threads are started, which inherit it
   at::set_num_threads(1);
   HOCKET_TRY(const World world, World::join());
-  Rank rank(world);
+  Rank rank(world, address);
   return comm_bench::serve_lines(control, world.rank(), [&](const std::string& line) { return rank.answer_to(line); });
 }
 
@@ -104,11 +105,11 @@ Status be_rank(const std::string& control, const std::string& affinity) {
 }  // namespace hocket::train_bench
 
 int main(int argc, char** argv) {
-  if (argc != 3) {
-    fmt::print(stderr, "got {} arguments, expected CONTROL AFFINITY\n", argc - 1);
+  if (argc != 3 && argc != 4) {
+    fmt::print(stderr, "got {} arguments, expected CONTROL AFFINITY [ADDRESS]\n", argc - 1);
     return 2;
   }
-  const hocket::Status status = hocket::train_bench::be_rank(argv[1], argv[2]);
+  const hocket::Status status = hocket::train_bench::be_rank(argv[1], argv[2], argc == 4 ? argv[3] : "");
   if (!status) fmt::print(stderr, "{}\n", status.error().to_string());
   return status ? 0 : 1;
 }

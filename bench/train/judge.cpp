@@ -86,9 +86,17 @@ class Judge {
     if (compiled == nullptr || !bound) return;
     const double over = compiled->median() / *bound;
     if (over > goals_.most_over_bound) {
-      miss("{} takes {:.2f} of max(compute, communication), asked for {:.2f}{}", way, over, goals_.most_over_bound,
-           why_over(*compiled));
+      miss("{} takes {:.2f} of max(compute, communication), asked for {:.2f}{}{}", way, over, goals_.most_over_bound,
+           what_streaming_takes(*bound), why_over(*compiled));
     }
+  }
+
+  // What is left to anybody on these cores: a processor that moves bytes over a link computes the slower for it.
+  std::string what_streaming_takes(double bound) const {
+    const Figures* const streaming = of(race_, "hocket streaming");
+    if (streaming == nullptr) return "";
+    return fmt::format("; computing beside a plain socket that moves as many bytes takes {:.2f}",
+                       streaming->median() / bound);
   }
 
   // What a step without across_steps is bound by beyond the longer of the two, and what computing beside communication takes.
@@ -123,7 +131,9 @@ class Judge {
     const Figures* const first = of(race_, "hocket blocking");
     if (first == nullptr) return;
     for (const auto& [title, figures] : race_.lanes) {
-      if (figures.ms.empty() || title == "hocket alone" || title == "hocket communication") continue;
+      if (figures.ms.empty() || title == "hocket alone" || title == "hocket streaming" ||
+          title == "hocket communication")
+        continue;
       if (std::abs(figures.loss / first->loss - 1) > goals_.same_loss) {
         miss("{} has the loss {:.6f}, hocket blocking {:.6f}", title, figures.loss, first->loss);
       }

@@ -51,6 +51,14 @@ TEST(TrainJudge, compares_with_the_larger_of_compute_and_communication_over_the_
   EXPECT_THAT(misses(race({{"hocket compiled_across", 115}}, "host"), {}), IsEmpty());
 }
 
+TEST(TrainJudge, says_what_a_plain_socket_would_leave_to_compute) {
+  Race bound = race({{"hocket compiled_across", 125}, {"hocket streaming", 117}});
+  bound.lanes["hocket streaming"].loss = 7;  // it trains without the other's gradients, like `alone`
+  EXPECT_THAT(misses(bound, {}),
+              ElementsAre(HasSubstr("takes 1.25 of max(compute, communication), asked for 1.10; "
+                                    "computing beside a plain socket that moves as many bytes takes 1.17")));
+}
+
 TEST(TrainJudge, says_what_else_binds_a_step_over_the_link) {
   Race bound = race({{"hocket compiled", 145}});
   bound.lanes["hocket compiled"].first_ms = 40;

@@ -5,12 +5,14 @@
 #include <torch/optim/sgd.h>
 
 #include <fstream>
+#include <thread>
 
 #include "hocket/torch/collectives.h"
 #include "hocket/torch/compile.h"
 #include "hocket/torch/data_parallel.h"
 #include "hocket/torch/fully_shard.h"
 #include "hocket/torch/symmetric_tensor.h"
+#include "stream.h"
 
 namespace hocket::train_bench {
 
@@ -64,12 +66,16 @@ void average_blocking(const Model& model, double ranks) {
   }
 }
 
-// What data-parallel training has to communicate, and nothing else.
-Way communication_alone(const Model& model) {
+std::int64_t elements_of(const Model& model) {
   std::int64_t elements = 0;
   for (const at::Tensor& parameter : model.parameters()) elements += parameter.numel();
+  return elements;
+}
+
+// What data-parallel training has to communicate, and nothing else.
+Way communication_alone(const Model& model) {
   Way way;
-  way.step = [gradients = symmetric_empty({elements}, at::kFloat).zero_()]() -> Result<double> {
+  way.step = [gradients = symmetric_empty({elements_of(model)}, at::kFloat).zero_()]() -> Result<double> {
     all_reduce_(gradients, ReduceOp::avg).wait();
     return 0.0;
   };
@@ -93,6 +99,24 @@ std::shared_ptr<Trained> trained(const std::string& way, std::shared_ptr<Model> 
   }
   made->optimizer = std::make_unique<torch::optim::SGD>(model->parameters(), learning_rate);
   return made;
+}
+
+// A step that computes beside the bytes that its gradients would be.
+Result<Way> streaming_way(std::shared_ptr<Trained> made, const Tensors& batch, const World& world,
+                          const std::string& address) {
+  HOCKET_TRY(Stream stream, Stream::between(world, address));
+  const auto bytes = static_cast<std::size_t>(elements_of(*made->model)) * sizeof(float);
+  Way way;
+  way.step = [made, batch, bytes, link = std::make_shared<Stream>(std::move(stream))]() -> Result<double> {
+    Status exchanged;
+    std::jthread beside([&] { exchanged = link->exchange(bytes); });
+    const auto loss = made->step(batch)[0].item<double>();
+    beside.join();
+    HOCKET_CHECK(exchanged);
+    return loss;
+  };
+  HOCKET_CHECK(way.step());
+  return way;
 }
 
 // What is left when a model like this has computed and gone, and when a small step was compiled that communicates more than fits on the
@@ -161,13 +185,15 @@ Result<Way> compiled_way(std::shared_ptr<Trained> made, const std::string& model
 
 }  // namespace
 
-Result<Way> make_way(const std::string& name, const std::string& model_name, const World& world) {
+Result<Way> make_way(const std::string& name, const std::string& model_name, const World& world,
+                     const std::string& address) {
   HOCKET_TRY(std::shared_ptr<Model> model, make_model(model_name));
   const Tensors batch = model->batch_of(world.rank());
   try {
     if (name == "communication") return communication_alone(*model);
     std::shared_ptr<Trained> made = trained(name, std::move(model), world);
     if (name.starts_with("compiled")) return compiled_way(std::move(made), model_name, batch, name.ends_with("across"));
+    if (name == "streaming") return streaming_way(std::move(made), batch, world, address);
     Way way;
     way.step = [made, batch]() -> Result<double> { return made->step(batch)[0].item<double>(); };
     HOCKET_CHECK(way.step());

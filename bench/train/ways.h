@@ -24,11 +24,14 @@ struct Way {
 };
 
 // alone       no communication
+// streaming   as alone, while as many bytes as there are in all gradients go and come over a plain socket: no data-parallel step over
+//             this link, on these cores, can take less
 // communication      one all_reduce of all gradients, and no computation
 // blocking    one all_reduce after the other when the backward is done
 // ddp, fsdp   DistributedDataParallel and fully_shard(), step by step
 // compiled, compiled_fsdp      the same two, compiled
 // compiled_across      as compiled, with StepOptions::across_steps
-Result<Way> make_way(const std::string& name, const std::string& model, const World& world);
+// `address`: of rank 0 on the link, for `streaming`.
+Result<Way> make_way(const std::string& name, const std::string& model, const World& world, const std::string& address);
 
 }  // namespace hocket::train_bench

@@ -86,6 +86,12 @@ TEST(CompiledAcrossSteps, an_mlp_with_momentum) { check_compiled<Mlp>(Optimizer:
 TEST(CompiledAcrossSteps, a_convolution_net) { check_compiled<ConvNet>(Optimizer::sgd, 0, across_steps()); }
 TEST(CompiledAcrossSteps, a_transformer) { check_compiled<Transformer>(Optimizer::sgd, 0, across_steps()); }
 
+TEST(CompiledAcrossSteps, measuring_leaves_nothing_that_would_be_written_later) {
+  StepOptions options = across_steps();
+  options.measured_runs = 3;
+  check_compiled<Mlp>(Optimizer::momentum, 1, options);
+}
+
 TEST(CompiledAcrossSteps, parameters_change_by_the_end_of_the_step_or_of_its_owner) {
   on_ranks(ranks, [&](int rank) {
     std::unique_lock lock(one_at_a_time);

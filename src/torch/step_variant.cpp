@@ -72,11 +72,12 @@ Status StepVariant::measure(CostOptions& cost, const StepCompiler& compiler, con
   return measure_runs(cost, std::move(second), making);
 }
 
-// All ranks come to the same. What a step takes beyond what the model makes of its kernels and collectives is processor time that these
-// take from each other, as they do where both share a core: all of it counts as so much slower.
+// All ranks come to the same. Steps that carry their tails are measured as they will run, one right behind the other. What a step takes
+// beyond what the model makes of its kernels and collectives is processor time that these take from each other, as they do where both
+// share a core: all of it counts as so much slower.
 Status StepVariant::measure_runs(CostOptions& cost, Compiled compiled, const Making& making) {
   StepVariant variant(making.types, making.captured, std::move(compiled), cost);
-  HOCKET_CHECK(variant.prepare(making.world, {making.options.timeout, true}));
+  HOCKET_CHECK(variant.prepare(making.world, {making.options.timeout, true, making.options.across_steps}));
   StepTimes times(variant.executor().program());
   HOCKET_CHECK(variant.run_for(times, making));
   HOCKET_TRY(const Communicator everybody, making.world.communicator());
@@ -84,8 +85,9 @@ Status StepVariant::measure_runs(CostOptions& cost, Compiled compiled, const Mak
   HOCKET_TRY(cost.profile, times.profile(all, cost.profile));
   HOCKET_TRY(const Nanoseconds took, times.total(all));
   HOCKET_TRY(const Measures model, hocket::measure(variant.compiled.subject, CostModel(cost)));
-  if (took > model.step_time && model.step_time > Nanoseconds()) {
-    const double slower = took.seconds() / model.step_time.seconds();
+  const Nanoseconds modelled = variant.executor().carries() ? model.period : model.step_time;
+  if (took > modelled && modelled > Nanoseconds()) {
+    const double slower = took.seconds() / modelled.seconds();
     cost.compute_multiplier *= slower;
     cost.communication_multiplier *= slower;
   }
@@ -106,6 +108,7 @@ Status StepVariant::run_for(StepTimes& times, const Making& making) {
     if (!results) status = fail(results.error());
     else if (i > 0) times.add(executor_->last_run());
   }
+  if (status) status = finish();  // or the tail would write after what was before is back
   for (auto& [tensor, before] : written) tensor.copy_(before);
   random.set_state(random_state);
   return status;
