@@ -4,6 +4,7 @@
 #include <array>
 #include <thread>
 
+#include "comm/broken_pipes.h"
 #include "comm/wire_hosts.h"
 #include "hocket/base/log.h"
 
@@ -60,6 +61,7 @@ Status MpiLibrary::choose_thread(bool one_thread) {
 }
 
 Result<std::shared_ptr<MpiLibrary>> MpiLibrary::start(const HocketMpiTable& table, bool one_thread) {
+  ignore_broken_pipes();
   std::shared_ptr<MpiLibrary> library(new MpiLibrary(table));
   HOCKET_CHECK(library->call("start", [&](const HocketMpiTable& mpi) { return mpi.start(&library->started_); }));
   library->farewell_.emplace();

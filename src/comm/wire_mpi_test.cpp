@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <csignal>
 #include <cstring>
 #include <deque>
 #include <map>
@@ -161,6 +162,14 @@ INSTANTIATE_TEST_SUITE_P(, WireContract,
                          testing::Values(WireMaker{"mpi", make_fake_mpi_wire, 1},
                                          WireMaker{"memory", make_memory_wires, 3}),
                          name_of_wire);
+
+TEST_F(MpiWireOfOne, a_write_to_a_rank_that_has_died_does_not_end_the_process) {
+  const auto before = std::signal(SIGPIPE, SIG_DFL);
+  const auto wire = open();
+  ASSERT_TRUE(wire) << wire.error().to_string();
+  EXPECT_EQ(raise(SIGPIPE), 0);
+  std::signal(SIGPIPE, before);
+}
 
 TEST_F(MpiWireOfOne, says_what_it_runs_on_in_a_few_words) {
   const auto wire = open().value();

@@ -1,9 +1,8 @@
 #include "torch/c10d_wire.h"
 
-#include <signal.h>
-
 #include <charconv>
 
+#include "comm/broken_pipes.h"
 #include "comm/wire_farewells.h"
 #include "comm/wire_hosts.h"
 #include "torch/c10d_channel.h"
@@ -25,13 +24,6 @@ struct OfficeDoor {
   WireFarewell farewell;  // after the office
   C10dOffice office;
 };
-
-// gloo writes to sockets such that a rank whose peer has just died would be killed by SIGPIPE. Python ignores that; programs in C++ do
-// from now on, unless they handle it.
-void ignore_broken_pipes() {
-  struct sigaction now {};
-  if (sigaction(SIGPIPE, nullptr, &now) == 0 && now.sa_handler == SIG_DFL) signal(SIGPIPE, SIG_IGN);
-}
 
 class C10dWire final : public Wire {
  public:

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <array>
 #include <deque>
+#include <limits>
 
 #include "base/sanitizers.h"
 #include "launched.h"
@@ -106,6 +107,7 @@ class Actor {
     std::unique_ptr<MadeCall> call;
     std::size_t group;
     std::int64_t made;
+    std::int64_t number;  // among all calls
   };
 
   bool has_victim(std::size_t group) const {
@@ -125,7 +127,7 @@ class Actor {
 
   void make(const PlannedCall& plan, std::size_t group) {
     const std::int64_t made = now_ns();
-    pending_.push_back({std::make_unique<MadeCall>(plan, *groups_[group]), group, made});
+    pending_.push_back({std::make_unique<MadeCall>(plan, *groups_[group]), group, made, calls_++});
     settle();
   }
 
@@ -147,13 +149,11 @@ class Actor {
   void judge(const Pending& one, std::int64_t seen) {
     const Status status = one.call->work.wait();
     const PlannedCall& plan = one.call->plan();
-    const bool collective = plan.kind != PlannedCall::Kind::message;
+    if (plan.kind != PlannedCall::Kind::message) note_order(one, status.has_value());
     if (status) {
       if (!one.call->is_right()) complain("wrong result of " + plan.to_string());
-      if (collective && failed_[one.group]) complain("a call after the failure went well: " + plan.to_string());
       return;
     }
-    failed_[one.group] = failed_[one.group] || collective;
     const std::string& message = status.error().message;
     const std::string who = fmt::format("rank {} (pid {}) ", scenario_.victim, board_->pid.load());
     const auto words = words_for(scenario_.death);
@@ -170,6 +170,15 @@ class Actor {
     }
   }
 
+  // Once a collective of a group has failed, all later ones do. Calls are looked at while others end, so not in their order.
+  void note_order(const Pending& one, bool went_well) {
+    History& history = histories_[one.group];
+    if (went_well) history.last_well = std::max(history.last_well, one.number);
+    else history.first_failed = std::min(history.first_failed, one.number);
+    if (history.last_well > history.first_failed)
+      complain("a call after the failure went well, or failed before it: " + one.call->plan().to_string());
+  }
+
   void complain(std::string what) {
     if (wrong_.size() < 3) wrong_.push_back(std::move(what));
   }
@@ -179,7 +188,7 @@ class Actor {
     const std::int64_t end = now_ns() + 10'000'000'000;
     PlannedCall barrier;
     for (std::size_t group = 0; group < groups_.size(); ++group) {
-      while (groups_[group] && has_victim(group) && !failed_[group] && now_ns() < end) {
+      while (groups_[group] && has_victim(group) && !histories_[group].failed() && now_ns() < end) {
         make(barrier, group);
         while (!pending_.empty() && now_ns() < end) settle();
       }
@@ -237,7 +246,14 @@ class Actor {
   Metronome metronome_{board_->late};
   std::vector<std::optional<Communicator>> groups_;
   std::deque<Pending> pending_;
-  std::array<bool, 8> failed_{};  // by group: a collective has
+  // Of the collectives of a group, by their numbers.
+  struct History {
+    std::int64_t last_well = -1;
+    std::int64_t first_failed = std::numeric_limits<std::int64_t>::max();
+    bool failed() const { return first_failed != std::numeric_limits<std::int64_t>::max(); }
+  };
+  std::array<History, 8> histories_{};
+  std::int64_t calls_ = 0;
   std::string said_;
   std::vector<std::string> wrong_;
 };
