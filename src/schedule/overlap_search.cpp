@@ -106,36 +106,7 @@ void OverlapSearch::keep(const UnitGraph& units, const MadeOrder& made, Buckets 
   for (const UnitIndex u : made.order) {
     for (const StepIndex step : units.steps_of(u)) plan_.began[step] = made.begin[u];
   }
-  plan_.stalls = stalls_of(units, made);
-}
-
-std::vector<Stall> OverlapSearch::stalls_of(const UnitGraph& units, const MadeOrder& made) const {
-  std::vector<Stall> stalls;
-  const auto note = [&](UnitIndex collective, Time time) {
-    for (const StepIndex step : units.steps_of(collective)) {
-      if (steps_.kind(step) != StepKind::collective) continue;
-      stalls.push_back({step, time});
-      return;
-    }
-  };
-  std::vector<UnitIndex> last(units.lanes(), no_unit);          // on each lane
-  std::vector<UnitIndex> queued_behind(units.size(), no_unit);  // who kept the lane busy when it was issued
-  Time reached = 0;                                             // by the compute lane
-  for (const UnitIndex u : made.order) {
-    const Unit& unit = units.unit(u);
-    if (unit.kind == StepKind::collective) {
-      UnitIndex& before = last[unit.lane];
-      const bool queued = before != no_unit && made.end[before] > made.begin[u] + unit.compute;
-      const bool same_bucket = queued && made.end[before] == made.end[u];
-      if (queued) queued_behind[u] = same_bucket ? queued_behind[before] : before;
-      before = u;
-    } else if (unit.kind == StepKind::wait && made.begin[u] > reached) {
-      note(unit.partner, made.begin[u] - reached);
-      if (const UnitIndex other = queued_behind[unit.partner]; other != no_unit) note(other, made.begin[u] - reached);
-    }
-    reached = std::max(reached, made.begin[u] + unit.compute);
-  }
-  return stalls;
+  plan_.stalls = stalls_of(steps_, units, made);
 }
 
 void OverlapSearch::apply_model(const UnitGraph& units, MadeOrder& made) const {
@@ -183,7 +154,7 @@ bool OverlapSearch::try_buckets(const Buckets& buckets, double pull, double defe
 // before either pays are not found otherwise.
 void OverlapSearch::refine(std::uint64_t budget) {
   if (classes_.size() == 0 || plan_.began.empty()) return;
-  BucketMoves moves(steps_, grouping_, plan_.order, plan_.buckets);
+  BucketMoves moves(steps_, grouping_, classes_, plan_.order, plan_.buckets);
   if (!moves.any()) return;
   Plan best = plan_;
   const Time first_loss = effort_ == Effort::max ? best.time / part_lost_at_first : 0;
@@ -194,10 +165,14 @@ void OverlapSearch::refine(std::uint64_t budget) {
     const bool same = nudge.pull + nudge.defer > 0 && dice_.below(2) == 0;
     const auto loss = static_cast<Time>(static_cast<double>(first_loss) * static_cast<double>(budget - refined_) /
                                         static_cast<double>(budget));
+    if (plan_.time > best.time + loss) {
+      plan_ = best;
+      moves = BucketMoves(steps_, grouping_, classes_, plan_.order, plan_.buckets);
+    }
     if (!try_buckets(same ? plan_.buckets : moves.changed(plan_.stalls, dice_), nudge.pull, nudge.defer,
                      best.time + loss))
       continue;
-    moves = BucketMoves(steps_, grouping_, plan_.order, plan_.buckets);
+    moves = BucketMoves(steps_, grouping_, classes_, plan_.order, plan_.buckets);
     if (plan_.time < best.time) {
       best = plan_;
       improved_at = tried_;
