@@ -26,14 +26,15 @@ struct Budget {
   std::uint64_t for_each_unit, least, most;
 };
 constexpr std::uint64_t no_end = std::numeric_limits<std::uint64_t>::max();
-// With refine(), which may cost half as much again, well below a minute on a core that others do not share.
+// With what scatter() and refine() take, half as much again, well below a minute on a core that others do not share.
 constexpr std::uint64_t most_of_a_minute = 400'000'000;
 constexpr std::array<Budget, 3> budgets = {
     {{14, 30'000, no_end}, {520, 2'200'000, no_end}, {40'000, 360'000'000, most_of_a_minute}}};
 // A search within less memory than there is takes one part in so many of what the one within all of it takes.
 constexpr std::uint64_t parts_for_tight = 3;
 constexpr Size parts_of_room = 2;  // between the original order's peak and the limit, for search_within_less()
-constexpr std::uint64_t scattered_share = 3;  // of the largest effort's budget, one part for scatter()
+// Of the largest effort's budget, one part in so many for scatter() and for explore(); refine() has all of it once more.
+constexpr std::uint64_t scattered_share = 3, explored_share = 6;
 constexpr double units_in_cache = 25'000;
 constexpr std::array<std::size_t, 3> patience = {20, 400, 3'000};  // orders without a better one before it gives up
 constexpr std::array<std::size_t, 3> ways_looked_at = {2'000, 40'000, 400'000};  // by exact_order()
@@ -274,9 +275,9 @@ void OverlapSearch::search(Effort effort) {
   effort_ = effort;
   begun_ = maker_.work();
   refined_ = 0;
-  const std::uint64_t scattered = effort == Effort::max ? budget() / scattered_share : 0;
-  explore(budget() - scattered);
-  if (effort != Effort::fast) refine(budget() / 2);
+  const bool longest = effort == Effort::max;
+  explore(longest ? budget() / explored_share : budget());
+  if (effort != Effort::fast) refine(longest ? budget() : budget() / 2);
   polish();
 }
 
