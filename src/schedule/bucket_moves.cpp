@@ -5,18 +5,23 @@
 namespace hocket::overlap {
 
 BucketMoves::BucketMoves(const StepGraph& steps, const UnitGraph::Grouping& grouping,
-                         const std::vector<StepIndex>& order, const Buckets& buckets)
+                         const ClassSizes& classes, const std::vector<StepIndex>& order, const Buckets& buckets)
     : place_(steps.size()), known_(steps.size(), false) {
   std::vector<std::uint32_t> bucket_of(steps.size(), no_class);
   for (std::uint32_t b = 0; b < buckets.size(); ++b) {
     for (const StepIndex member : buckets[b]) bucket_of[member] = b;
+  }
+  const bool all_serial = std::find(classes.serial.begin(), classes.serial.end(), false) == classes.serial.end();
+  const auto is_left = [&](std::uint32_t merge_class) { return classes.serial[merge_class] && !all_serial; };
+  for (const auto& bucket : buckets) {
+    if (is_left(grouping.class_of[bucket[0]])) others_.push_back(bucket);
   }
   std::vector<std::size_t> row_of_class;
   std::vector<std::pair<std::size_t, std::size_t>> at(buckets.size());  // row and place of a bucket that was met
   std::vector<bool> met(buckets.size(), false);
   for (const StepIndex step : order) {
     const std::uint32_t merge_class = grouping.class_of[step];
-    if (merge_class == no_class) continue;
+    if (merge_class == no_class || is_left(merge_class)) continue;
     if (merge_class >= row_of_class.size()) row_of_class.resize(merge_class + 1, no_class);
     if (row_of_class[merge_class] == no_class) {
       row_of_class[merge_class] = rows_.size();
@@ -83,7 +88,7 @@ Buckets BucketMoves::changed(const std::vector<Stall>& stalls, Dice& dice) const
       first.erase(first.begin() + kept, first.end());
     }
   }
-  Buckets result;
+  Buckets result = others_;
   for (std::size_t r = 0; r < rows_.size(); ++r) {
     for (const auto& bucket : r == row ? buckets : rows_[r]) {
       if (bucket.size() > 1) result.push_back(bucket);

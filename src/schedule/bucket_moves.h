@@ -2,21 +2,17 @@
 #pragma once
 
 #include "schedule/setting.h"
+#include "schedule/stalls.h"
 #include "schedule/unit_graph.h"
 
 namespace hocket::overlap {
 
-// A collective for which the compute lane stands still, or behind which such a one has to wait on its lane, and for how long.
-struct Stall {
-  StepIndex collective;
-  Time time;
-};
-
 class BucketMoves {
  public:
-  // `order` and `buckets` are those of a plan; collectives that are in no bucket count as buckets of one.
-  BucketMoves(const StepGraph& steps, const UnitGraph::Grouping& grouping, const std::vector<StepIndex>& order,
-              const Buckets& buckets);
+  // `order` and `buckets` are those of a plan; collectives that are in no bucket count as buckets of one. Classes whose collectives depend
+  // on each other have next to nothing to merge: they are left as they are if there are others.
+  BucketMoves(const StepGraph& steps, const UnitGraph::Grouping& grouping, const ClassSizes& classes,
+              const std::vector<StepIndex>& order, const Buckets& buckets);
 
   bool any() const { return !rows_.empty(); }
   // The buckets after a random move, mostly next to where the compute lane stands still: the longer it does, the more often.
@@ -29,6 +25,7 @@ class BucketMoves {
   Place any_place(const std::vector<Stall>& stalls, Dice& dice) const;
 
   std::vector<std::vector<std::vector<StepIndex>>> rows_;  // by class, in the order of issue
+  Buckets others_;                                         // of classes that are left as they are
   std::vector<Place> place_;                               // by step, of candidates
   std::vector<bool> known_;                                // by step
 };

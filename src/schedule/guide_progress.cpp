@@ -22,6 +22,21 @@ Size GuideProgress::taken(UnitIndex u, std::vector<std::uint32_t>& left) const {
   return size;
 }
 
+// What a collective makes only for itself, such as a cast that runs right before it, is gone with its wait and counts for nothing.
+bool GuideProgress::gives_more_than_it_reads(UnitIndex wait) const {
+  const UnitIndex collective = units_.unit(wait).partner;
+  Size given = 0;
+  Size read = 0;
+  for (const UnitTouch& touch : units_.touches(collective)) {
+    const auto users = units_.touched_by(touch.buffer);
+    const bool lasts = units_.kept(touch.buffer) ||
+                       std::any_of(users.begin(), users.end(), [&](UnitIndex u) { return u != collective && u != wait; });
+    if (users[0] != collective) read += units_.bytes(touch.buffer);
+    else if (lasts) given += units_.bytes(touch.buffer);
+  }
+  return given > read;
+}
+
 void GuideProgress::reset(const std::vector<UnitIndex>& guide) {
   if (critical_.empty()) sort_by_urgency(guide);
   place_.assign(units_.size(), 0);
@@ -37,13 +52,7 @@ void GuideProgress::reset(const std::vector<UnitIndex>& guide) {
     total_ += unit.compute;
     takes_[u] = taken(u, left) > 0 && unit.kind == StepKind::compute;
     if (unit.kind != StepKind::wait || need_[unit.partner] != 0) continue;
-    Size made = 0;
-    Size read = 0;
-    for (const UnitTouch& touch : units_.touches(unit.partner)) {
-      const bool creates = units_.touched_by(touch.buffer)[0] == unit.partner;
-      (creates ? made : read) += units_.bytes(touch.buffer);
-    }
-    if (made > read) need_[unit.partner] = std::max<Time>(total_, 1);
+    if (gives_more_than_it_reads(u)) need_[unit.partner] = std::max<Time>(total_, 1);
   }
 }
 

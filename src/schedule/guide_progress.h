@@ -28,6 +28,7 @@ class GuideProgress {
 
  private:
   void sort_by_urgency(const std::vector<UnitIndex>& guide);
+  bool gives_more_than_it_reads(UnitIndex wait) const;
   Size taken(UnitIndex u, std::vector<std::uint32_t>& left) const;
 
   const UnitGraph& units_;

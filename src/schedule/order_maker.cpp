@@ -125,7 +125,9 @@ Size OrderMaker::cap_of(const Queue& queue) const {
   Size cap = recipe_->bucket[queue.merge_class];
   if (const Size ramp = recipe_->ramp[queue.merge_class]; ramp > 0 && queue.issued < 20)
     cap = std::min(cap, ramp << queue.issued);
-  if (recipe_->taper[queue.merge_class]) cap = std::min(cap, queue.remaining / taper_parts);
+  // Once nothing more is to come, one bucket ends sooner than several.
+  if (recipe_->taper[queue.merge_class] && queue.pending < queue.remaining)
+    cap = std::min(cap, queue.remaining / taper_parts);
   return cap;
 }
 
@@ -155,7 +157,8 @@ bool OrderMaker::too_early(const Queue& queue) const {
 
 bool OrderMaker::waits_for_more(const Queue& queue) const {
   if (recipe_->bucket.empty() || queue.merge_class == no_class) return false;
-  const Size rest = recipe_->patient[queue.merge_class] ? queue.remaining : queue.remaining / 2;
+  const Size parts = recipe_->patient[queue.merge_class] ? 1 : recipe_->parts[queue.merge_class];
+  const Size rest = queue.remaining / parts;
   return queue.pending < std::min(recipe_->hold[queue.merge_class], rest);
 }
 

@@ -22,7 +22,8 @@ struct Recipe {
   std::vector<Size> hold;     // fewer bytes than this are held back while there is something to compute
   std::vector<Size> ramp;     // the first bucket's size, doubled for each that follows; 0: no ramp
   std::vector<bool> taper;    // buckets shrink as little is left, so that the last ones end soon
-  std::vector<bool> patient;  // holds back up to the last member; others hold back no more than half of what is left
+  std::vector<bool> patient;  // holds back up to the last member
+  std::vector<Size> parts;    // others hold back no more than one part in so many of what is left
   // Collectives that take memory are issued no earlier than this many times their own time before they are needed, by GuideProgress; 0: as
   // early as their lane is free.
   double window = 0;

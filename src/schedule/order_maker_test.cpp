@@ -79,5 +79,72 @@ TEST_F(OrderMakerTest, what_does_not_fit_by_far_waits_for_a_longer_gap) {
   EXPECT_EQ(order.time, us(2230));
 }
 
+// Eight gradients of one class, one after the other, each of them sent for as long as four take to compute; a bucket takes no longer than
+// one of them.
+class BucketsTest : public testing::Test {
+ protected:
+  static constexpr int gradients = 8;
+
+  BucketsTest() : graph_(*parse_graph(text(), "test")) {
+    steps_ = StepGraph::of(graph_, CostModel(CostOptions()).times(graph_), {.keep_collective_order = false}).value();
+    options_.classes.push_back({[](Bytes) { return Nanoseconds::from_picoseconds(4'000'000); }});
+    for (const StepIndex collective : steps_->collectives()) options_.candidates.push_back({collective, 0, Bytes(1)});
+    units_.emplace(*steps_, UnitGraph::grouping(*steps_, options_), options_, Buckets{});
+  }
+
+  static std::string text() {
+    std::string lines = "graph @g(%x: f32[64,64]) {\n  group @dp = ranks[0,1]\n", waits, results;
+    for (int i = 0; i < gradients; ++i) {
+      const std::string n = std::to_string(i);
+      lines += "  %g" + n + " = aten.mm(%" + (i == 0 ? "x" : "g" + std::to_string(i - 1)) + ", %x) {est=0.001ms}\n";
+      lines += "  %s" + n + " = _c10d_functional.all_reduce(%g" + n + ", \"sum\", @dp) {est=0.004ms}\n";
+      waits += "  %d" + n + " = _c10d_functional.wait_tensor(%s" + n + ")\n";
+      results += (i == 0 ? "%d" : ", %d") + n;
+    }
+    return lines + waits + "  return " + results + "\n}\n";
+  }
+
+  // The members of each bucket, those of one included, in the order of issue.
+  std::vector<std::size_t> sizes(bool taper, Size hold, Size parts) const {
+    std::vector<Time> priority(units_->size());
+    for (UnitIndex u = 0; u < units_->size(); ++u) priority[u] = u;
+    Recipe recipe;
+    recipe.priority = &priority;
+    recipe.limit = std::numeric_limits<Size>::max() / 4;
+    recipe.bucket = {gradients};
+    recipe.hold = {hold};
+    recipe.ramp = {0};
+    recipe.taper = {taper};
+    recipe.patient = {false};
+    recipe.parts = {parts};
+    const MadeOrder made = OrderMaker(*units_).make(units_->order_of(steps_->original_order()), recipe);
+    std::map<Time, std::size_t> by_end;
+    for (UnitIndex u = 0; u < units_->size(); ++u) {
+      if (units_->unit(u).kind == StepKind::collective) ++by_end[made.end[u]];
+    }
+    std::vector<std::size_t> list;
+    for (const auto& [end, members] : by_end) list.push_back(members);
+    return list;
+  }
+
+  Graph graph_;
+  OverlapOptions options_;
+  std::optional<StepGraph> steps_;
+  std::optional<UnitGraph> units_;
+};
+
+TEST_F(BucketsTest, what_tapers_sends_all_that_is_left_once_nothing_more_is_to_come) {
+  const auto list = sizes(true, 0, 2);
+  ASSERT_GE(list.size(), 3U);
+  EXPECT_LE(list[1], 7U / 3) << "a third of what is left";
+  EXPECT_GT(list.back(), 2U) << "nothing is gained by sending a third of it first";
+}
+
+TEST_F(BucketsTest, holds_back_no_more_than_a_part_of_what_is_left) {
+  EXPECT_EQ(sizes(false, gradients, 2).front(), 4U);
+  EXPECT_EQ(sizes(false, gradients, 4).front(), 2U);
+  EXPECT_EQ(sizes(false, gradients, 8).front(), 1U);
+}
+
 }  // namespace
 }  // namespace hocket::overlap

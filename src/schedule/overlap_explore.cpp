@@ -17,7 +17,7 @@ constexpr std::uint64_t starts_share = 2, climb_share = 3;
 constexpr Time near_best = 10;
 // An improvement by less than one part in so many does not start the same shares again.
 constexpr Time worth_repeating = 1000;
-constexpr std::array<std::uint64_t, 3> number_of_walks = {1, 1, 6};  // by effort, if each goes on to its end
+constexpr std::array<std::uint64_t, 3> number_of_walks = {1, 1, 2};  // by effort, if each goes on to its end
 constexpr std::uint64_t most_walks = 3;                              // times as many if they end early
 constexpr std::uint64_t scattered_searches = 8;  // if each goes on to its end; three times as many if they end early
 // Settings that a scattered search begins with.

@@ -26,14 +26,15 @@ struct Budget {
   std::uint64_t for_each_unit, least, most;
 };
 constexpr std::uint64_t no_end = std::numeric_limits<std::uint64_t>::max();
-// With refine(), which may cost half as much again, well below a minute on a core that others do not share.
+// With what scatter() and refine() take, half as much again, well below a minute on a core that others do not share.
 constexpr std::uint64_t most_of_a_minute = 400'000'000;
 constexpr std::array<Budget, 3> budgets = {
     {{14, 30'000, no_end}, {520, 2'200'000, no_end}, {40'000, 360'000'000, most_of_a_minute}}};
 // A search within less memory than there is takes one part in so many of what the one within all of it takes.
 constexpr std::uint64_t parts_for_tight = 3;
 constexpr Size parts_of_room = 2;  // between the original order's peak and the limit, for search_within_less()
-constexpr std::uint64_t scattered_share = 3;  // of the largest effort's budget, one part for scatter()
+// Of the largest effort's budget, one part in so many for scatter() and for explore(); refine() has all of it once more.
+constexpr std::uint64_t scattered_share = 3, explored_share = 6;
 constexpr double units_in_cache = 25'000;
 constexpr std::array<std::size_t, 3> patience = {20, 400, 3'000};  // orders without a better one before it gives up
 constexpr std::array<std::size_t, 3> ways_looked_at = {2'000, 40'000, 400'000};  // by exact_order()
@@ -106,36 +107,7 @@ void OverlapSearch::keep(const UnitGraph& units, const MadeOrder& made, Buckets 
   for (const UnitIndex u : made.order) {
     for (const StepIndex step : units.steps_of(u)) plan_.began[step] = made.begin[u];
   }
-  plan_.stalls = stalls_of(units, made);
-}
-
-std::vector<Stall> OverlapSearch::stalls_of(const UnitGraph& units, const MadeOrder& made) const {
-  std::vector<Stall> stalls;
-  const auto note = [&](UnitIndex collective, Time time) {
-    for (const StepIndex step : units.steps_of(collective)) {
-      if (steps_.kind(step) != StepKind::collective) continue;
-      stalls.push_back({step, time});
-      return;
-    }
-  };
-  std::vector<UnitIndex> last(units.lanes(), no_unit);          // on each lane
-  std::vector<UnitIndex> queued_behind(units.size(), no_unit);  // who kept the lane busy when it was issued
-  Time reached = 0;                                             // by the compute lane
-  for (const UnitIndex u : made.order) {
-    const Unit& unit = units.unit(u);
-    if (unit.kind == StepKind::collective) {
-      UnitIndex& before = last[unit.lane];
-      const bool queued = before != no_unit && made.end[before] > made.begin[u] + unit.compute;
-      const bool same_bucket = queued && made.end[before] == made.end[u];
-      if (queued) queued_behind[u] = same_bucket ? queued_behind[before] : before;
-      before = u;
-    } else if (unit.kind == StepKind::wait && made.begin[u] > reached) {
-      note(unit.partner, made.begin[u] - reached);
-      if (const UnitIndex other = queued_behind[unit.partner]; other != no_unit) note(other, made.begin[u] - reached);
-    }
-    reached = std::max(reached, made.begin[u] + unit.compute);
-  }
-  return stalls;
+  plan_.stalls = stalls_of(steps_, units, made);
 }
 
 void OverlapSearch::apply_model(const UnitGraph& units, MadeOrder& made) const {
@@ -183,7 +155,7 @@ bool OverlapSearch::try_buckets(const Buckets& buckets, double pull, double defe
 // before either pays are not found otherwise.
 void OverlapSearch::refine(std::uint64_t budget) {
   if (classes_.size() == 0 || plan_.began.empty()) return;
-  BucketMoves moves(steps_, grouping_, plan_.order, plan_.buckets);
+  BucketMoves moves(steps_, grouping_, classes_, plan_.order, plan_.buckets);
   if (!moves.any()) return;
   Plan best = plan_;
   const Time first_loss = effort_ == Effort::max ? best.time / part_lost_at_first : 0;
@@ -194,10 +166,14 @@ void OverlapSearch::refine(std::uint64_t budget) {
     const bool same = nudge.pull + nudge.defer > 0 && dice_.below(2) == 0;
     const auto loss = static_cast<Time>(static_cast<double>(first_loss) * static_cast<double>(budget - refined_) /
                                         static_cast<double>(budget));
+    if (plan_.time > best.time + loss) {
+      plan_ = best;
+      moves = BucketMoves(steps_, grouping_, classes_, plan_.order, plan_.buckets);
+    }
     if (!try_buckets(same ? plan_.buckets : moves.changed(plan_.stalls, dice_), nudge.pull, nudge.defer,
                      best.time + loss))
       continue;
-    moves = BucketMoves(steps_, grouping_, plan_.order, plan_.buckets);
+    moves = BucketMoves(steps_, grouping_, classes_, plan_.order, plan_.buckets);
     if (plan_.time < best.time) {
       best = plan_;
       improved_at = tried_;
@@ -299,9 +275,9 @@ void OverlapSearch::search(Effort effort) {
   effort_ = effort;
   begun_ = maker_.work();
   refined_ = 0;
-  const std::uint64_t scattered = effort == Effort::max ? budget() / scattered_share : 0;
-  explore(budget() - scattered);
-  if (effort != Effort::fast) refine(budget() / 2);
+  const bool longest = effort == Effort::max;
+  explore(longest ? budget() / explored_share : budget());
+  if (effort != Effort::fast) refine(longest ? budget() : budget() / 2);
   polish();
 }
 

@@ -53,7 +53,6 @@ class OverlapSearch {
   std::vector<Time> priorities_of(const Setting& setting, const Recipe& recipe, const Candidate* parent) const;
   Time try_setting(const Setting& setting, const Candidate* parent);  // its time; the largest if memory does not do
   void keep(const UnitGraph& units, const MadeOrder& made, Buckets buckets);  // as the plan
-  std::vector<Stall> stalls_of(const UnitGraph& units, const MadeOrder& made) const;
   Buckets buckets_of(const UnitGraph& units, const MadeOrder& made) const;
   void start_anywhere(std::uint64_t budget);
   void scatter(const Plan& from, std::uint64_t budget);

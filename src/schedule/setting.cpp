@@ -68,6 +68,7 @@ ClassSizes::ClassSizes(const OverlapOptions& options, const UnitGraph& units)
 namespace {
 constexpr int ramp_up = 1;
 constexpr int ramp_down = 2;
+constexpr std::array<Size, holds> parts_of_rest = {2, 2, 2, 2, 4, 8};  // Recipe::parts
 }  // namespace
 
 Recipe recipe_of(const Setting& setting, const ClassSizes& classes, Size limit) {
@@ -85,6 +86,7 @@ Recipe recipe_of(const Setting& setting, const ClassSizes& classes, Size limit) 
     recipe.bucket.push_back(size);
     recipe.hold.push_back(setting.hold[c] == 0 ? 0 : setting.hold[c] == 1 ? size / 2 : size);
     recipe.patient.push_back(setting.hold[c] == 3);
+    recipe.parts.push_back(parts_of_rest[static_cast<std::size_t>(setting.hold[c])]);
     recipe.ramp.push_back((setting.ramp[c] & ramp_up) != 0 ? static_cast<Size>(mean) : 0);
     recipe.taper.push_back((setting.ramp[c] & ramp_down) != 0);
   }
@@ -200,6 +202,15 @@ std::vector<Setting> early_starts(const ClassSizes& classes) {
         setting.fit = fit;
         list.push_back(std::move(setting));
       }
+    }
+    // Where there is much memory but at the peak: few large buckets, and gathers as late as that allows.
+    for (const int size : {11, 13, 15}) {
+      Setting setting = uniform(classes, Priority::tail, size, 0, windows - 1);
+      setting.guide = guide;
+      setting.ahead = aheads - 1;
+      setting.ramp.assign(classes.size(), ramp_up);
+      normalise(setting);
+      list.push_back(std::move(setting));
     }
   }
   return list;

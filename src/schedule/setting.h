@@ -57,14 +57,16 @@ struct Setting {
   bool comm_by_tail = false;  // collectives by latest start, whatever compute goes by
   // By class.
   std::vector<std::int8_t> size;  // of a bucket, in half powers of two of the mean member; 0: nothing is merged
-  std::vector<std::int8_t> hold;  // 0: issue at once, 1: hold back half a bucket, 2: a whole one, 3: even the last one
+  // 0: issue at once; 1: hold back half a bucket, 2: a whole one, 3: even the last one, 4 and 5: a whole one, but only a small part of
+  // what is left.
+  std::vector<std::int8_t> hold;
   std::vector<std::int8_t> ramp;  // 1: the first buckets are smaller, 2: the last ones, 3: both
 
   friend bool operator==(const Setting&, const Setting&) = default;
 };
 
 inline constexpr int largest_size = 20;
-inline constexpr int holds = 4;
+inline constexpr int holds = 6;
 inline constexpr int ramps = 4;
 inline constexpr int windows = 6;
 inline constexpr int shares = 7;
