@@ -214,14 +214,59 @@ GradientAverager::~GradientAverager() = default;
 void GradientAverager::set_averaging(bool on) { state_->averages = on; }
 std::size_t GradientAverager::buckets() const { return state_->buckets.size(); }
 
+namespace {
+
+// Beyond this a tensor travels by itself: packing would take longer than another communication.
+constexpr std::size_t worth_packing = 64 << 10;  // bytes
+
+// Small tensors of one dtype that travel together. Running means are dozens, and each by itself would be a round trip between hosts.
+class Parcel {
+ public:
+  explicit Parcel(const at::Tensor& first) : tensors_{first} {}
+  bool takes(const at::Tensor& tensor) const { return tensor.scalar_type() == tensors_[0].scalar_type(); }
+  void add(const at::Tensor& tensor) { tensors_.push_back(tensor); }
+
+  AsyncTensor send(const GroupRef& group) {
+    std::vector<at::Tensor> rows;
+    for (const at::Tensor& tensor : tensors_) {
+      rows.push_back(tensor.reshape({-1}));
+      counts_.push_back(tensor.numel());
+    }
+    packed_ = at::cat(rows);
+    return broadcast_(packed_, 0, group);
+  }
+  void unpack() const {
+    const std::vector<at::Tensor> parts = packed_.split_with_sizes(counts_);
+    for (std::size_t i = 0; i < parts.size(); ++i) tensors_[i].copy_(parts[i].view(tensors_[i].sizes()));
+  }
+
+ private:
+  std::vector<at::Tensor> tensors_;
+  std::vector<std::int64_t> counts_;
+  at::Tensor packed_;
+};
+
+}  // namespace
+
 void broadcast_tensors(const std::vector<at::Tensor>& tensors, const GroupRef& group) {
   const at::AutoGradMode no_grad(false);
   AsyncTensors under_way;
+  std::vector<Parcel> parcels;  // one for each dtype
   for (const at::Tensor& tensor : tensors) {
-    if (tensor.is_contiguous()) under_way.push_back(broadcast_(tensor.detach(), 0, group));
-    else tensor.detach().copy_(broadcast(tensor, 0, group));
+    const at::Tensor all = tensor.detach();
+    if (all.nbytes() <= worth_packing) {
+      const auto fitting = std::ranges::find_if(parcels, [&](const Parcel& parcel) { return parcel.takes(all); });
+      if (fitting == parcels.end()) parcels.emplace_back(all);
+      else fitting->add(all);
+    } else if (all.is_contiguous()) {
+      under_way.push_back(broadcast_(all, 0, group));
+    } else {
+      all.copy_(broadcast(all, 0, group));
+    }
   }
+  for (Parcel& parcel : parcels) under_way.push_back(parcel.send(group));
   wait_tensors(under_way);
+  for (const Parcel& parcel : parcels) parcel.unpack();
 }
 
 }  // namespace hocket

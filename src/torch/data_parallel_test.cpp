@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 #include <torch/torch.h>
 
+#include "hocket/torch/capture.h"
 #include "hocket/torch/collectives.h"
 #include "hocket/torch/compile.h"
 #include "support/torch_ranks.h"
@@ -151,6 +152,44 @@ TEST(DataParallelBuffers, are_those_of_the_first_rank_at_every_forward) {
     net.module().count.fill_(rank + 5);
     net.forward(batch_of(rank, 0));
     EXPECT_EQ(net.module().count.item<float>(), 5);
+  });
+}
+
+// Of several dtypes, small and large, some of them no stretch of memory.
+std::vector<at::Tensor> tensors_of(int rank) {
+  const auto numbers = [&](std::int64_t count) { return at::arange(count, at::kFloat) + 1000 * rank; };
+  return {numbers(7),
+          at::full({}, rank + 3, at::kLong),
+          numbers(40'000),
+          numbers(12).view({3, 4}).t(),
+          at::full({5}, rank + 9, at::kLong),
+          numbers(60'000).view({300, 200}).t(),
+          numbers(0),
+          at::full({2, 2}, rank == 0, at::kBool)};
+}
+
+TEST(BroadcastTensors, gives_all_ranks_what_the_first_one_has) {
+  on_ranks(3, [](int rank) {
+    const std::vector<at::Tensor> mine = tensors_of(rank), first = tensors_of(0);
+    broadcast_tensors(mine, "world");
+    for (std::size_t i = 0; i < mine.size(); ++i) EXPECT_TRUE(at::equal(mine[i], first[i])) << "tensor " << i;
+  });
+}
+
+TEST(BroadcastTensors, packs_what_is_small) {
+  on_ranks(2, [](int rank) {
+    const auto tensors = tensors_of(rank);
+    const auto captured = capture(
+        [](const std::vector<at::Tensor>& in) {
+          broadcast_tensors(in, "world");
+          return std::vector<at::Tensor>{in[0] + 1};
+        },
+        tensors, {.world_size = 2, .rank = rank});
+    ASSERT_TRUE(captured) << captured.error().to_string();
+    const Graph& graph = captured->graph;
+    std::size_t collectives = 0;
+    for (std::size_t i = 0; i < graph.size(); ++i) collectives += graph.collective(NodeId(i)) != nullptr ? 1U : 0U;
+    EXPECT_EQ(collectives, 5U);  // two large ones, and one for each dtype of the small ones
   });
 }
 
