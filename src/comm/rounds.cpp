@@ -7,6 +7,7 @@
 #include <thread>
 
 #include "comm/copy.h"
+#include "comm/spread.h"
 
 namespace hocket {
 
@@ -16,6 +17,7 @@ constexpr auto longest_wait_for_a_record = std::chrono::seconds(1);
 constexpr std::int64_t slots_alignment = 4096;
 // About 10 µs. Of 2, 4, 8, 16 and 32 this gave the shortest calls of 8 B to 64 KiB between 4 ranks on 2 cores, a third less than none.
 constexpr int looks_at_other_cores = 8;
+constexpr std::uint32_t waits_between_looks_at_the_spread = 128;  // of some microseconds each
 
 std::int64_t rounded_up(std::int64_t bytes, std::int64_t multiple) {
   return (bytes + multiple - 1) / multiple * multiple;
@@ -112,7 +114,7 @@ Status Rounds::wait(std::int32_t place, std::uint32_t round) {
     // Who spins on the core of the one it waits for only keeps that one from going on. Where cores are free, the way out is to sleep:
     // the kernel looks for an idle core when it wakes somebody, not when somebody yields.
     if (shares_core_with(place)) return wait_long(place, round);
-  } else if (all_here_have_come(round)) {
+  } else if (spread_out(); all_here_have_come(round)) {
     // Whom this core could go to only waits, too. The others' cores need less time than going there and back.
     for (int i = 0; i < looks_at_other_cores; ++i) {
       if (spin_briefly_until_raised(flag, round)) return {};
@@ -142,6 +144,15 @@ bool Rounds::all_here_have_come(std::uint32_t round) {
     if (place != place_ && was_on(place, here) && !raised(line_of(place, round).flag, round)) return false;
   }
   return true;
+}
+
+// Only where all ranks of the host are in the group: of others nobody knows where they are.
+void Rounds::spread_out() {
+  if (++crowded_waits_ % waits_between_looks_at_the_spread != 0 || size() != host_->size()) return;
+  std::vector<int> cores;
+  for (const Control* control : controls_) cores.push_back(control->core.load(std::memory_order_relaxed) - 1);
+  const auto core = better_core(cores, static_cast<std::size_t>(place_), allowed_cores());
+  if (core) go_to_core(*core);
 }
 
 Status Rounds::wait_long(std::int32_t place, std::uint32_t round) {

@@ -130,6 +130,7 @@ class Rounds {
   bool was_on(std::int32_t place, std::int32_t core) const;
   bool shares_core_with(std::int32_t place);
   bool all_here_have_come(std::uint32_t round);
+  void spread_out();
   Status wait_long(std::int32_t place, std::uint32_t round);
   Status check_peers() const;
   Error late(std::int32_t place) const;
@@ -148,6 +149,7 @@ class Rounds {
   std::int64_t small_slot_ = 0;
   std::byte draft_[two_lines_bytes] = {};  // of a small slot
   bool is_recorded_ = false;
+  std::uint32_t crowded_waits_ = 0;
   CollectiveAlgorithm used_ = CollectiveAlgorithm::automatic;
 };
 
