@@ -5,8 +5,8 @@
 
 #include <algorithm>
 
-#include "hocket/cost/cost_model.h"
 #include "hocket/ir/text.h"
+#include "support/estimated_steps.h"
 
 namespace hocket::overlap {
 namespace {
@@ -33,8 +33,7 @@ constexpr const char* program_text = R"(graph @g(%x: f32[64]) {
 TEST(BucketMoves, leave_alone_the_classes_whose_members_follow_from_each_other) {
   const auto graph = parse_graph(program_text, "test");
   ASSERT_TRUE(graph);
-  const StepGraph steps =
-      StepGraph::of(*graph, CostModel(CostOptions()).times(*graph), {.keep_collective_order = false}).value();
+  const StepGraph steps = estimated_steps(*graph);
   OverlapOptions options;
   for (int i = 0; i < 2; ++i) options.classes.push_back({[](Bytes) { return Nanoseconds::from_picoseconds(1); }});
   std::vector<StepIndex> sums, gathers;

@@ -5,11 +5,11 @@
 
 #include <map>
 
-#include "hocket/cost/cost_model.h"
 #include "hocket/ir/text.h"
 #include "schedule/guide_progress.h"
 #include "schedule/polish.h"
 #include "schedule/urgency.h"
+#include "support/estimated_steps.h"
 
 namespace hocket::overlap {
 namespace {
@@ -35,7 +35,7 @@ constexpr const char* program_text = R"(graph @g(%x: f32[1024]) {
 
 struct Program {
   Program() : graph(*parse_graph(program_text, "test")) {
-    steps = StepGraph::of(graph, CostModel(CostOptions()).times(graph), {.keep_collective_order = false}).value();
+    steps = estimated_steps(graph);
     units.emplace(*steps, UnitGraph::grouping(*steps, options), options, Buckets{});
     made.order = units->order_of(steps->original_order());
     made.time = two_lane_time(*units, made);

@@ -7,9 +7,9 @@
 #include <map>
 #include <optional>
 
-#include "hocket/cost/cost_model.h"
 #include "hocket/ir/text.h"
 #include "schedule/guide_memory.h"
+#include "support/estimated_steps.h"
 
 namespace hocket::overlap {
 namespace {
@@ -35,7 +35,7 @@ constexpr Size small = 64 * 64 * 4;  // what `first` and `second` hold
 class EarlyOrderTest : public testing::Test {
  protected:
   EarlyOrderTest() : graph_(*parse_graph(program_text, "test")) {
-    steps_ = StepGraph::of(graph_, CostModel(CostOptions()).times(graph_), {.keep_collective_order = false}).value();
+    steps_ = estimated_steps(graph_);
     units_.emplace(*steps_, UnitGraph::grouping(*steps_, options_), options_, Buckets{});
     guide_ = units_->order_of(steps_->original_order());
     for (StepIndex step = 0; step < steps_->size(); ++step) step_[std::string(steps_->name(step))] = step;

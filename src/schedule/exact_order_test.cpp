@@ -7,10 +7,10 @@
 #include <limits>
 #include <optional>
 
-#include "hocket/cost/cost_model.h"
 #include "hocket/ir/text.h"
 #include "hocket/schedule/timeline.h"
 #include "schedule/polish.h"
+#include "support/estimated_steps.h"
 #include "support/random.h"
 
 namespace hocket::overlap {
@@ -92,7 +92,7 @@ std::string many_matmuls(std::size_t count) {
 struct Program {
   Program(std::uint64_t seed, bool merging) : Program(program_text(seed), merging) {}
   Program(const std::string& text, bool merging) : graph(*parse_graph(text, "test")) {
-    steps = StepGraph::of(graph, CostModel(CostOptions()).times(graph), {.keep_collective_order = false}).value();
+    steps = estimated_steps(graph);
     if (merging) {
       options.classes.push_back({[](Bytes moved) { return Nanoseconds::from_picoseconds(10'000 + moved.count); }});
       for (const StepIndex sum : steps->collectives()) options.candidates.push_back({sum, 0, Bytes(4096)});

@@ -3,8 +3,8 @@
 
 #include <gtest/gtest.h>
 
-#include "hocket/cost/cost_model.h"
 #include "hocket/ir/text.h"
+#include "support/estimated_steps.h"
 
 namespace hocket::overlap {
 namespace {
@@ -26,8 +26,7 @@ constexpr const char* program_text = R"(graph @g(%x: bf16[4096], %shard: bf16[40
 TEST(GuideProgress, what_a_collective_makes_only_for_itself_is_nothing_that_it_takes) {
   const auto graph = parse_graph(program_text, "test");
   ASSERT_TRUE(graph);
-  const StepGraph steps =
-      StepGraph::of(*graph, CostModel(CostOptions()).times(*graph), {.keep_collective_order = false}).value();
+  const StepGraph steps = estimated_steps(*graph);
   const OverlapOptions options;
   const UnitGraph units(steps, UnitGraph::grouping(steps, options), options, {});
   const auto unit = [&](std::string_view name) {

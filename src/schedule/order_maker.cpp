@@ -157,8 +157,7 @@ bool OrderMaker::too_early(const Queue& queue) const {
 
 bool OrderMaker::waits_for_more(const Queue& queue) const {
   if (recipe_->bucket.empty() || queue.merge_class == no_class) return false;
-  const Size parts = recipe_->patient[queue.merge_class] ? 1 : recipe_->parts[queue.merge_class];
-  const Size rest = queue.remaining / parts;
+  const Size rest = queue.remaining / recipe_->parts[queue.merge_class];
   return queue.pending < std::min(recipe_->hold[queue.merge_class], rest);
 }
 
@@ -178,7 +177,7 @@ bool OrderMaker::before(const Queue& a, const Queue& b) const {
 bool OrderMaker::held_back(const Queue& queue) const {
   if (compute_.empty())
     return !waits_.empty() && !recipe_->bucket.empty() && queue.merge_class != no_class &&
-           recipe_->patient[queue.merge_class] && waits_for_more(queue);
+           recipe_->is_patient(queue.merge_class) && waits_for_more(queue);
   return queue.retry > made_.order.size() || too_early(queue) || waits_for_more(queue);
 }
 

@@ -18,12 +18,12 @@ struct Recipe {
   Size limit = 0;
   Time give_up = std::numeric_limits<Time>::max();  // an order that takes longer is not finished
   // By class; empty: nothing is merged.
-  std::vector<Size> bucket;   // a bucket takes no more than this, its first member apart
-  std::vector<Size> hold;     // fewer bytes than this are held back while there is something to compute
-  std::vector<Size> ramp;     // the first bucket's size, doubled for each that follows; 0: no ramp
-  std::vector<bool> taper;    // buckets shrink as little is left, so that the last ones end soon
-  std::vector<bool> patient;  // holds back up to the last member
-  std::vector<Size> parts;    // others hold back no more than one part in so many of what is left
+  std::vector<Size> bucket;  // a bucket takes no more than this, its first member apart
+  std::vector<Size> hold;    // fewer bytes than this are held back while there is something to compute
+  std::vector<Size> ramp;    // the first bucket's size, doubled for each that follows; 0: no ramp
+  std::vector<bool> taper;   // buckets shrink as little is left, so that the last ones end soon
+  std::vector<Size> parts;   // no more than one part in so many of what is left is held back
+  bool is_patient(std::uint32_t merge_class) const { return parts[merge_class] == 1; }  // holds back to the last member
   // Collectives that take memory are issued no earlier than this many times their own time before they are needed, by GuideProgress; 0: as
   // early as their lane is free.
   double window = 0;

@@ -6,8 +6,8 @@
 #include <map>
 #include <optional>
 
-#include "hocket/cost/cost_model.h"
 #include "hocket/ir/text.h"
+#include "support/estimated_steps.h"
 
 namespace hocket::overlap {
 namespace {
@@ -32,7 +32,7 @@ constexpr const char* program_text = R"(graph @g(%x: f32[64,64]) {
 class OrderMakerTest : public testing::Test {
  protected:
   OrderMakerTest() : graph_(*parse_graph(program_text, "test")) {
-    steps_ = StepGraph::of(graph_, CostModel(CostOptions()).times(graph_), {.keep_collective_order = false}).value();
+    steps_ = estimated_steps(graph_);
     units_.emplace(*steps_, UnitGraph::grouping(*steps_, options_), options_, Buckets{});
     for (StepIndex step = 0; step < steps_->size(); ++step) step_[std::string(steps_->name(step))] = step;
     // The chain is the most urgent; what can run anywhere comes last, the long step before the short one.
@@ -86,7 +86,7 @@ class BucketsTest : public testing::Test {
   static constexpr int gradients = 8;
 
   BucketsTest() : graph_(*parse_graph(text(), "test")) {
-    steps_ = StepGraph::of(graph_, CostModel(CostOptions()).times(graph_), {.keep_collective_order = false}).value();
+    steps_ = estimated_steps(graph_);
     options_.classes.push_back({[](Bytes) { return Nanoseconds::from_picoseconds(4'000'000); }});
     for (const StepIndex collective : steps_->collectives()) options_.candidates.push_back({collective, 0, Bytes(1)});
     units_.emplace(*steps_, UnitGraph::grouping(*steps_, options_), options_, Buckets{});
@@ -115,7 +115,6 @@ class BucketsTest : public testing::Test {
     recipe.hold = {hold};
     recipe.ramp = {0};
     recipe.taper = {taper};
-    recipe.patient = {false};
     recipe.parts = {parts};
     const MadeOrder made = OrderMaker(*units_).make(units_->order_of(steps_->original_order()), recipe);
     std::map<Time, std::size_t> by_end;

@@ -68,7 +68,7 @@ ClassSizes::ClassSizes(const OverlapOptions& options, const UnitGraph& units)
 namespace {
 constexpr int ramp_up = 1;
 constexpr int ramp_down = 2;
-constexpr std::array<Size, holds> parts_of_rest = {2, 2, 2, 2, 4, 8};  // Recipe::parts
+constexpr std::array<Size, holds> parts_of_rest = {2, 2, 2, 1, 4, 8};  // Recipe::parts
 }  // namespace
 
 Recipe recipe_of(const Setting& setting, const ClassSizes& classes, Size limit) {
@@ -85,7 +85,6 @@ Recipe recipe_of(const Setting& setting, const ClassSizes& classes, Size limit) 
     const auto size = static_cast<Size>(std::min(wanted, static_cast<double>(classes.total[c])));
     recipe.bucket.push_back(size);
     recipe.hold.push_back(setting.hold[c] == 0 ? 0 : setting.hold[c] == 1 ? size / 2 : size);
-    recipe.patient.push_back(setting.hold[c] == 3);
     recipe.parts.push_back(parts_of_rest[static_cast<std::size_t>(setting.hold[c])]);
     recipe.ramp.push_back((setting.ramp[c] & ramp_up) != 0 ? static_cast<Size>(mean) : 0);
     recipe.taper.push_back((setting.ramp[c] & ramp_down) != 0);

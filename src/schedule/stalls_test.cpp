@@ -5,9 +5,9 @@
 
 #include <map>
 
-#include "hocket/cost/cost_model.h"
 #include "hocket/ir/text.h"
 #include "schedule/polish.h"
+#include "support/estimated_steps.h"
 
 namespace hocket::overlap {
 namespace {
@@ -31,8 +31,7 @@ constexpr const char* program_text = R"(graph @g(%x: f32[64]) {
 TEST(Stalls, are_shared_by_all_that_kept_the_lane_busy_since_it_was_last_idle) {
   const auto graph = parse_graph(program_text, "test");
   ASSERT_TRUE(graph);
-  const StepGraph steps =
-      StepGraph::of(*graph, CostModel(CostOptions()).times(*graph), {.keep_collective_order = false}).value();
+  const StepGraph steps = estimated_steps(*graph);
   const OverlapOptions options;
   const UnitGraph units(steps, UnitGraph::grouping(steps, options), options, {});
   MadeOrder made;

@@ -227,22 +227,16 @@ class Parcel {
   void add(const at::Tensor& tensor) { tensors_.push_back(tensor); }
 
   AsyncTensor send(const GroupRef& group) {
-    std::vector<at::Tensor> rows;
-    for (const at::Tensor& tensor : tensors_) {
-      rows.push_back(tensor.reshape({-1}));
-      counts_.push_back(tensor.numel());
-    }
-    packed_ = at::cat(rows);
+    packed_ = at::flatten_dense_tensors(tensors_);
     return broadcast_(packed_, 0, group);
   }
   void unpack() const {
-    const std::vector<at::Tensor> parts = packed_.split_with_sizes(counts_);
-    for (std::size_t i = 0; i < parts.size(); ++i) tensors_[i].copy_(parts[i].view(tensors_[i].sizes()));
+    const std::vector<at::Tensor> parts = at::unflatten_dense_tensors(packed_, tensors_);
+    for (std::size_t i = 0; i < parts.size(); ++i) tensors_[i].copy_(parts[i]);
   }
 
  private:
   std::vector<at::Tensor> tensors_;
-  std::vector<std::int64_t> counts_;
   at::Tensor packed_;
 };
 
