@@ -4,8 +4,8 @@
 
 namespace hocket::overlap {
 
-BucketMoves::BucketMoves(const StepGraph& steps, const UnitGraph::Grouping& grouping,
-                         const ClassSizes& classes, const std::vector<StepIndex>& order, const Buckets& buckets)
+BucketMoves::BucketMoves(const StepGraph& steps, const UnitGraph::Grouping& grouping, const ClassSizes& classes,
+                         const std::vector<StepIndex>& order, const Buckets& buckets)
     : place_(steps.size()), known_(steps.size(), false) {
   std::vector<std::uint32_t> bucket_of(steps.size(), no_class);
   for (std::uint32_t b = 0; b < buckets.size(); ++b) {

@@ -29,8 +29,9 @@ bool GuideProgress::gives_more_than_it_reads(UnitIndex wait) const {
   Size read = 0;
   for (const UnitTouch& touch : units_.touches(collective)) {
     const auto users = units_.touched_by(touch.buffer);
-    const bool lasts = units_.kept(touch.buffer) ||
-                       std::any_of(users.begin(), users.end(), [&](UnitIndex u) { return u != collective && u != wait; });
+    const bool lasts = units_.kept(touch.buffer) || std::any_of(users.begin(), users.end(), [&](UnitIndex u) {
+                         return u != collective && u != wait;
+                       });
     if (users[0] != collective) read += units_.bytes(touch.buffer);
     else if (lasts) given += units_.bytes(touch.buffer);
   }

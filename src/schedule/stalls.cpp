@@ -38,7 +38,8 @@ std::vector<Stall> stalls_of(const StepGraph& steps, const UnitGraph& units, con
       const Time stood = made.begin[u] - reached;
       note(unit.partner, stood);
       queue.clear();
-      for (UnitIndex v = queued_behind[unit.partner]; v != no_unit && queue.size() < longest_queue; v = queued_behind[v])
+      for (UnitIndex v = queued_behind[unit.partner]; v != no_unit && queue.size() < longest_queue;
+           v = queued_behind[v])
         queue.push_back(v);
       for (const UnitIndex v : queue) note(v, std::max<Time>(1, stood / static_cast<Time>(queue.size())));
     }
