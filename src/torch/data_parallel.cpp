@@ -20,6 +20,79 @@ namespace {
 
 using torch::autograd::variable_list;
 
+// Beyond this a tensor travels by itself: packing would take longer than another communication.
+constexpr std::size_t worth_packing = 64 << 10;  // bytes
+
+// Small tensors of one dtype that travel together. Running means are dozens, and each by itself would be a round trip between hosts.
+class Parcel {
+ public:
+  explicit Parcel(const at::Tensor& first) : tensors_{first} {}
+  bool takes(const at::Tensor& tensor) const { return tensor.scalar_type() == tensors_[0].scalar_type(); }
+  void add(const at::Tensor& tensor) { tensors_.push_back(tensor); }
+
+  void send(const GroupRef& group) { packed_ = broadcast_(at::flatten_dense_tensors(tensors_), 0, group); }
+  void unpack() const {
+    const std::vector<at::Tensor> parts = at::unflatten_dense_tensors(packed_.wait(), tensors_);
+    for (std::size_t i = 0; i < parts.size(); ++i) tensors_[i].copy_(parts[i]);
+  }
+
+ private:
+  std::vector<at::Tensor> tensors_;
+  AsyncTensor packed_;
+};
+
+// Tensors of the first rank on their way to all.
+class TensorBroadcast {
+ public:
+  enum class Writes { at_once, at_the_end };  // when the tensors may change
+
+  void start(const std::vector<at::Tensor>& tensors, const GroupRef& group, Writes writes) {
+    const at::AutoGradMode no_grad(false);
+    parcels_.clear();
+    large_.clear();
+    for (const at::Tensor& tensor : tensors) {
+      const at::Tensor all = tensor.detach();
+      if (all.nbytes() <= worth_packing) pack(all);
+      else if (writes == Writes::at_once && all.is_contiguous()) large_.emplace_back(all, broadcast_(all, 0, group));
+      else large_.emplace_back(all, broadcast(all, 0, group));
+    }
+    for (Parcel& parcel : parcels_) parcel.send(group);
+  }
+
+  void finish() {
+    const at::AutoGradMode no_grad(false);
+    for (const auto& [tensor, from_first] : large_) {
+      const at::Tensor whole = from_first.wait();
+      if (!whole.is_alias_of(tensor)) tensor.copy_(whole);
+    }
+    for (const Parcel& parcel : parcels_) parcel.unpack();
+    parcels_.clear();
+    large_.clear();
+  }
+
+ private:
+  void pack(const at::Tensor& tensor) {
+    const auto fitting = std::ranges::find_if(parcels_, [&](const Parcel& parcel) { return parcel.takes(tensor); });
+    if (fitting == parcels_.end()) parcels_.emplace_back(tensor);
+    else fitting->add(tensor);
+  }
+
+  std::vector<Parcel> parcels_;  // one for each dtype
+  std::vector<std::pair<at::Tensor, AsyncTensor>> large_;
+};
+
+// What tells that a tensor was written meanwhile.
+std::vector<std::uint32_t> versions_of(const std::vector<at::Tensor>& tensors) {
+  std::vector<std::uint32_t> versions;
+  for (const at::Tensor& tensor : tensors) {
+    versions.push_back(tensor.is_inference() ? 0 : static_cast<std::uint32_t>(tensor._version()));
+  }
+  return versions;
+}
+
+// A backward that is under way. The engine keeps it, and drops it when the backward ends, or fails.
+struct Backward {};
+
 // Gradients that are averaged together. All ranks make the same buckets, since they have the same parameters.
 struct Bucket {
   std::vector<std::size_t> parameters;
@@ -33,19 +106,23 @@ struct Bucket {
 
 // The backward runs in the thread that called it, hook after hook: one backward at a time.
 struct GradientAverager::State : std::enable_shared_from_this<State> {
-  State(std::vector<at::Tensor> its_parameters, const DataParallelOptions& its_options);
+  State(std::vector<at::Tensor> its_parameters, std::vector<at::Tensor> its_buffers,
+        const DataParallelOptions& its_options);
   void make_buckets();
   void close(Bucket bucket);
   void give_memory(Bucket& bucket);
   void listen();
   void gradient_is_there(std::size_t parameter);
   void average_in_capture(const at::Tensor& parameter) const;
+  void begin_forward();
   void begin_backward();
+  void empty_buckets();
   void start_ready_buckets();
   void end_backward();
   void put_into_bucket(Bucket& bucket, std::size_t place);
 
   std::vector<at::Tensor> parameters;
+  std::vector<at::Tensor> buffers;
   DataParallelOptions options;
   std::vector<Bucket> buckets;
   std::vector<std::pair<std::size_t, std::size_t>> place_of;            // by parameter: its bucket, and its place there
@@ -53,11 +130,17 @@ struct GradientAverager::State : std::enable_shared_from_this<State> {
   std::vector<c10::intrusive_ptr<torch::autograd::Node>> accumulators;  // or the hooks would go with them
   std::size_t next_bucket = 0;  // the first that was not started: all ranks start them in the same order
   bool averages = true;
-  bool in_backward = false;
+  std::weak_ptr<Backward> backward;  // null: none is under way
+  TensorBroadcast buffers_of_first;
+  std::vector<std::uint32_t> buffer_versions;  // when they were last the same on all ranks
+  bool forward_since = false;                  // then
 };
 
-GradientAverager::State::State(std::vector<at::Tensor> its_parameters, const DataParallelOptions& its_options)
+GradientAverager::State::State(std::vector<at::Tensor> its_parameters, std::vector<at::Tensor> its_buffers,
+                               const DataParallelOptions& its_options)
     : options(its_options) {
+  if (options.broadcast_buffers) buffers = std::move(its_buffers);
+  buffer_versions = versions_of(buffers);
   for (at::Tensor& parameter : its_parameters) {
     if (parameter.requires_grad()) parameters.push_back(std::move(parameter));
   }
@@ -123,8 +206,8 @@ void GradientAverager::State::listen() {
 
 void GradientAverager::State::gradient_is_there(std::size_t parameter) {
   if (!averages) return;
+  if (backward.expired()) begin_backward();
   if (current_recorder() != nullptr) return average_in_capture(parameters[parameter]);
-  if (!in_backward) begin_backward();
   if (is_ready[parameter]) {
     throw CollectiveError(
         {ErrorKind::usage,
@@ -148,17 +231,33 @@ void GradientAverager::State::average_in_capture(const at::Tensor& parameter) co
   else parameter.mutable_grad() = average;
 }
 
+// A captured forward leaves the buffers to the backward behind it.
+void GradientAverager::State::begin_forward() {
+  if (buffers.empty() || current_recorder() != nullptr) return;
+  if (forward_since || versions_of(buffers) != buffer_versions) broadcast_tensors(buffers, options.group);
+  forward_since = true;
+}
+
+// Other nodes of the backward may still read the buffers, so they change at its end.
 void GradientAverager::State::begin_backward() {
-  in_backward = true;
+  if (current_recorder() == nullptr) empty_buckets();
+  buffers_of_first.start(buffers, options.group, TensorBroadcast::Writes::at_the_end);
+  const auto now = std::make_shared<Backward>();
+  backward = now;
+  torch::autograd::Engine::get_default_engine().queue_callback([self = weak_from_this(), now] {
+    if (const auto state = self.lock()) state->end_backward();
+  });
+}
+
+// What a backward that failed has left under way still writes into the buckets.
+void GradientAverager::State::empty_buckets() {
   next_bucket = 0;
   std::fill(is_ready.begin(), is_ready.end(), false);
   for (Bucket& bucket : buckets) {
+    std::exchange(bucket.communication, {}).wait();
     bucket.ready = 0;
     if (!bucket.memory.defined()) give_memory(bucket);
   }
-  torch::autograd::Engine::get_default_engine().queue_callback([self = weak_from_this()] {
-    if (const auto state = self.lock()) state->end_backward();
-  });
 }
 
 // A gradient that the optimizer has set to nothing comes as a tensor of its own; one that was kept is a view already.
@@ -179,7 +278,11 @@ void GradientAverager::State::start_ready_buckets() {
 }
 
 void GradientAverager::State::end_backward() {
-  in_backward = false;
+  backward.reset();
+  buffers_of_first.finish();
+  buffer_versions = versions_of(buffers);
+  forward_since = false;
+  if (current_recorder() != nullptr) return;
   const at::AutoGradMode no_grad(false);
   for (std::size_t i = next_bucket; i < buckets.size(); ++i) {
     for (std::size_t place = 0; place < buckets[i].parameters.size(); ++place) {
@@ -204,63 +307,22 @@ void GradientAverager::State::end_backward() {
   }
 }
 
-GradientAverager::GradientAverager(std::vector<at::Tensor> parameters, const DataParallelOptions& options)
-    : state_(std::make_shared<State>(std::move(parameters), options)) {
+GradientAverager::GradientAverager(std::vector<at::Tensor> parameters, std::vector<at::Tensor> buffers,
+                                   const DataParallelOptions& options)
+    : state_(std::make_shared<State>(std::move(parameters), std::move(buffers), options)) {
   state_->make_buckets();
   state_->listen();
 }
 
 GradientAverager::~GradientAverager() = default;
 void GradientAverager::set_averaging(bool on) { state_->averages = on; }
+void GradientAverager::begin_forward() { state_->begin_forward(); }
 std::size_t GradientAverager::buckets() const { return state_->buckets.size(); }
 
-namespace {
-
-// Beyond this a tensor travels by itself: packing would take longer than another communication.
-constexpr std::size_t worth_packing = 64 << 10;  // bytes
-
-// Small tensors of one dtype that travel together. Running means are dozens, and each by itself would be a round trip between hosts.
-class Parcel {
- public:
-  explicit Parcel(const at::Tensor& first) : tensors_{first} {}
-  bool takes(const at::Tensor& tensor) const { return tensor.scalar_type() == tensors_[0].scalar_type(); }
-  void add(const at::Tensor& tensor) { tensors_.push_back(tensor); }
-
-  AsyncTensor send(const GroupRef& group) {
-    packed_ = at::flatten_dense_tensors(tensors_);
-    return broadcast_(packed_, 0, group);
-  }
-  void unpack() const {
-    const std::vector<at::Tensor> parts = at::unflatten_dense_tensors(packed_, tensors_);
-    for (std::size_t i = 0; i < parts.size(); ++i) tensors_[i].copy_(parts[i]);
-  }
-
- private:
-  std::vector<at::Tensor> tensors_;
-  at::Tensor packed_;
-};
-
-}  // namespace
-
 void broadcast_tensors(const std::vector<at::Tensor>& tensors, const GroupRef& group) {
-  const at::AutoGradMode no_grad(false);
-  AsyncTensors under_way;
-  std::vector<Parcel> parcels;  // one for each dtype
-  for (const at::Tensor& tensor : tensors) {
-    const at::Tensor all = tensor.detach();
-    if (all.nbytes() <= worth_packing) {
-      const auto fitting = std::ranges::find_if(parcels, [&](const Parcel& parcel) { return parcel.takes(all); });
-      if (fitting == parcels.end()) parcels.emplace_back(all);
-      else fitting->add(all);
-    } else if (all.is_contiguous()) {
-      under_way.push_back(broadcast_(all, 0, group));
-    } else {
-      all.copy_(broadcast(all, 0, group));
-    }
-  }
-  for (Parcel& parcel : parcels) under_way.push_back(parcel.send(group));
-  wait_tensors(under_way);
-  for (const Parcel& parcel : parcels) parcel.unpack();
+  TensorBroadcast all;
+  all.start(tensors, group, TensorBroadcast::Writes::at_once);
+  all.finish();
 }
 
 }  // namespace hocket

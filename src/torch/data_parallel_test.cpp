@@ -155,6 +155,103 @@ TEST(DataParallelBuffers, are_those_of_the_first_rank_at_every_forward) {
   });
 }
 
+// A module whose forward changes a buffer, as BatchNorm does, and whose backward would notice that it was changed too early.
+struct Counting : nn::Module {
+  nn::Linear first = register_module("first", nn::Linear(6, 6));
+  nn::BatchNorm1d norm = register_module("norm", nn::BatchNorm1d(6));
+  nn::Linear last = register_module("last", nn::Linear(6, 1));
+  at::Tensor large = register_buffer("large", at::zeros({40'000}));  // more than is packed
+  at::Tensor forward(const at::Tensor& x) {
+    const torch::NoGradGuard no_grad;
+    large.add_(x.mean());
+    const at::AutoGradMode grad(true);
+    return last(norm(first(x)));
+  }
+};
+
+// The buffers of rank 0: its own forwards decide them.
+void expect_buffers_of_first(const Counting& module, int ranks) {
+  for (const auto& buffer : module.named_buffers()) {
+    const at::Tensor all = all_gather_tensor(buffer.value().detach().reshape({1, -1}), 0, "world");
+    for (int rank = 1; rank < ranks; ++rank) EXPECT_TRUE(at::equal(all[rank], all[0])) << buffer.key();
+  }
+}
+
+TEST(DataParallelBuffers, are_those_of_the_first_rank_after_every_backward) {
+  on_ranks(2, [](int rank) {
+    DistributedDataParallel<Counting> net(std::make_shared<Counting>());
+    const at::Tensor x = batch_of(rank, 0);
+    loss_of(net.forward(x), x).backward();
+    expect_buffers_of_first(net.module(), 2);
+    EXPECT_TRUE(at::allclose(net.module().large, batch_of(0, 0).mean().expand({40'000})));
+  });
+}
+
+TEST(DataParallelBuffers, are_those_of_the_first_rank_at_a_forward_that_no_backward_came_before) {
+  on_ranks(2, [](int rank) {
+    DistributedDataParallel<Counting> net(std::make_shared<Counting>());
+    const at::Tensor x = batch_of(rank, 0);
+    net.forward(x);
+    const float own = x.mean().item<float>(), first = batch_of(0, 0).mean().item<float>();
+    EXPECT_FLOAT_EQ(net.module().large[7].item<float>(), own);
+    net.forward(x);
+    EXPECT_FLOAT_EQ(net.module().large[7].item<float>(), first + own);
+  });
+}
+
+TEST(DataParallelBuffers, of_a_compiled_step_are_those_of_an_eager_one) {
+  on_ranks(2, [](int rank) {
+    DistributedDataParallel<Counting> eager(std::make_shared<Counting>()), net(std::make_shared<Counting>());
+    {
+      const torch::NoGradGuard no_grad;
+      const auto theirs = eager.module().named_parameters();
+      for (auto& parameter : net.module().named_parameters()) parameter.value().copy_(theirs[parameter.key()]);
+    }
+    torch::optim::SGD its_optimizer(eager.parameters(), 0.1), optimizer(net.parameters(), 0.1);
+    const auto train = [](DistributedDataParallel<Counting>& model, torch::optim::SGD& by, const at::Tensor& x) {
+      by.zero_grad();
+      const at::Tensor loss = loss_of(model.forward(x), x);
+      loss.backward();
+      by.step();
+      return loss.detach();
+    };
+    auto step = compile(
+        [&](const std::vector<at::Tensor>& in) { return std::vector<at::Tensor>{train(net, optimizer, in[0])}; },
+        {batch_of(rank, 0)}, {.parameters = named_tensors(net.module())});
+    ASSERT_TRUE(step) << step.error().to_string();
+    for (int number = 0; number < 3; ++number) {
+      const at::Tensor expected = train(eager, its_optimizer, batch_of(rank, number));
+      EXPECT_TRUE(at::allclose((*step)({batch_of(rank, number)})[0], expected, 1e-6, 1e-7));
+    }
+    const auto theirs = eager.module().named_buffers();
+    for (const auto& buffer : net.module().named_buffers()) {
+      EXPECT_TRUE(at::allclose(buffer.value(), theirs[buffer.key()], 1e-6, 1e-7)) << buffer.key();
+    }
+    expect_buffers_of_first(net.module(), 2);
+  });
+}
+
+TEST(DataParallelFailure, of_a_backward_leaves_the_next_one_alone) {
+  on_ranks(2, [](int rank) {
+    DistributedDataParallel<Net> net(std::make_shared<Net>(0), {.first_bucket = Bytes(1), .bucket = Bytes(1)});
+    Net expected(0);
+    const at::Tensor x = batch_of(rank, 0);
+    const at::Tensor y = net.module().first(x);  // its gradients come last, those of the others are there by then
+    y.register_hook([](const at::Tensor&) { throw std::runtime_error("no gradient today"); });
+    const at::Tensor hidden = at::tanh(net.module().second(at::tanh(y)));
+    EXPECT_THROW(loss_of(net.module().last(hidden), x).backward(), std::runtime_error);
+    for (const at::Tensor& parameter : net.parameters()) parameter.mutable_grad() = at::Tensor();
+    loss_of(net.forward(x), x).backward();
+    loss_of(expected.forward(x), x).backward();
+    average_gradients(expected, 2);
+    const auto theirs = expected.named_parameters();
+    for (const auto& parameter : net.module().named_parameters()) {
+      EXPECT_TRUE(at::allclose(parameter.value().grad(), theirs[parameter.key()].grad(), 1e-6, 1e-7))
+          << parameter.key();
+    }
+  });
+}
+
 // Of several dtypes, small and large, some of them no stretch of memory.
 std::vector<at::Tensor> tensors_of(int rank) {
   const auto numbers = [&](std::int64_t count) { return at::arange(count, at::kFloat) + 1000 * rank; };

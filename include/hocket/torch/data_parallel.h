@@ -25,20 +25,27 @@ struct DataParallelOptions {
   Bytes first_bucket{std::int64_t{1} << 20};  // small, so that communication begins early
   Bytes bucket{std::int64_t{25} << 20};
   bool unused_parameters = false;  // some parameters may have no part in the loss: their gradient counts as zero
-  bool broadcast_buffers = true;   // running means and the like are those of the first rank at every forward
+  bool broadcast_buffers = true;   // running means and the like become those of the first rank with every backward
 };
 
 // Averages the gradients of parameters, in buckets, whose memory the gradients are views of. Parameters are given in the order of
 // their use; the backward has their gradients in the reverse order.
+//
+// Buffers of the first rank become those of all while the backward computes, so that no forward has to wait for them.
 class GradientAverager {
  public:
-  GradientAverager(std::vector<at::Tensor> parameters, const DataParallelOptions& options);
+  // The ranks have the same buffers.
+  GradientAverager(std::vector<at::Tensor> parameters, std::vector<at::Tensor> buffers,
+                   const DataParallelOptions& options);
   ~GradientAverager();
   GradientAverager(const GradientAverager&) = delete;
   GradientAverager& operator=(const GradientAverager&) = delete;
 
   // Off: gradients add up on this rank, and the next backward with it on averages the sums.
   void set_averaging(bool on);
+  // A forward that changes buffers is about to begin. Where they were changed since the last backward, by another such forward or by
+  // the program, those of the first rank become those of all first. Collective then.
+  void begin_forward();
   std::size_t buckets() const;
 
  private:
@@ -58,12 +65,11 @@ class DistributedDataParallel {
         options_(std::move(options)),
         averager_((broadcast_tensors(module_->parameters(), options_.group),
                    broadcast_tensors(module_->buffers(), options_.group), module_->parameters()),
-                  options_) {}
+                  module_->buffers(), options_) {}
 
   template <class... Args>
   auto forward(Args&&... args) {
-    if (options_.broadcast_buffers && averages_ && module_->is_training())
-      broadcast_tensors(module_->buffers(), options_.group);
+    if (averages_ && module_->is_training()) averager_.begin_forward();
     return module_->forward(std::forward<Args>(args)...);
   }
 
