@@ -47,6 +47,8 @@ bool spin(const Flag& flag, std::uint32_t number, std::chrono::nanoseconds time)
   return false;
 }
 
+// Where more share a core, a sleeper's wake-up has to queue behind them like everybody, and a stranger has a small part of the core.
+constexpr std::int64_t few_ranks_on_a_core = 4;
 constexpr std::chrono::microseconds turn_of_a_stranger{500};  // or of a rank with much to copy
 thread_local Strangers strangers;
 
@@ -63,7 +65,7 @@ bool yield(const Flag& flag, std::uint32_t number, const WaitPolicy& policy) {
     const auto before = std::exchange(now, Clock::now());
     if (now - before > turn_of_a_stranger) {
       // A rank that copies a large block takes its time, too: then there are no more to run than ranks.
-      if (threads_to_run() > policy.ranks) strangers.met();
+      if (policy.minds_strangers && threads_to_run() > policy.ranks) strangers.met();
       break;
     }
   } while (now < end);
@@ -74,8 +76,8 @@ bool yield(const Flag& flag, std::uint32_t number, const WaitPolicy& policy) {
 
 WaitPolicy WaitPolicy::for_ranks(std::int64_t ranks, std::int64_t cores) {
   using std::chrono::microseconds;
-  if (ranks <= cores) return {microseconds(50), microseconds(50), ranks};
-  return {microseconds(0), microseconds(200), ranks};
+  if (ranks <= cores) return {microseconds(50), microseconds(50), ranks, true};
+  return {microseconds(0), microseconds(200), ranks, ranks <= few_ranks_on_a_core * cores};
 }
 
 std::int64_t processor_count() {

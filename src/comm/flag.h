@@ -21,7 +21,8 @@ static_assert(std::atomic<std::uint32_t>::is_always_lock_free);
 struct WaitPolicy {
   std::chrono::nanoseconds spin{};
   std::chrono::nanoseconds yield{};
-  std::int64_t ranks = 1;  // that wait for each other on these cores
+  std::int64_t ranks = 1;       // that wait for each other on these cores
+  bool minds_strangers = true;  // sleeps once it has met a process that computes on these cores (strangers.h)
 
   // Spinning pays only while every rank has a core: a wake-up takes 30 to 65 µs, a rank that spins on the core of the one that
   // it waits for costs whole time slices.
