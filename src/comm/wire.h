@@ -54,6 +54,9 @@ class Channel {
   virtual Result<std::optional<std::int32_t>> probe(std::int32_t tag) = 0;
 };
 
+// What a thread that waits does from time to time: an error says why it should not wait any longer.
+using Look = std::function<Status()>;
+
 class Wire {
  public:
   virtual ~Wire() = default;
@@ -64,8 +67,16 @@ class Wire {
   virtual std::int32_t host_of(std::int32_t rank) const = 0;
   // Collective over all ranks: everyone's few bytes, in the order of ranks.
   virtual Result<std::vector<std::string>> exchange(const std::string& bytes, Deadline deadline) = 0;
-  // Collective over these ranks only, which all give in the same order; this one is among them.
-  virtual Result<std::unique_ptr<Channel>> channel(std::span<const std::int32_t> world_ranks, Deadline deadline) = 0;
+  // Collective over these ranks only, which all give in the same order; this one is among them. Stops waiting for them when `look`
+  // finds a reason to.
+  Result<std::unique_ptr<Channel>> channel(std::span<const std::int32_t> world_ranks, Deadline deadline,
+                                           const Look& look = nullptr) {
+    return form_channel(world_ranks, deadline, look);
+  }
+
+ private:
+  virtual Result<std::unique_ptr<Channel>> form_channel(std::span<const std::int32_t> world_ranks, Deadline deadline,
+                                                        const Look& look) = 0;
 };
 
 struct WireOptions {
@@ -119,6 +130,6 @@ class Patience {
 // Returns when all are complete, or when `look` finds a reason to stop. At the deadline an error that names the rank that is
 // waited for and `what` it was to do. Requests that are null are complete. `rhythm`: of a stream that they belong to.
 Status wait_for_all(std::span<const RequestHandle> requests, Deadline deadline, std::string_view what,
-                    const std::function<Status()>& look = nullptr, Rhythm* rhythm = nullptr);
+                    const Look& look = nullptr, Rhythm* rhythm = nullptr);
 
 }  // namespace hocket

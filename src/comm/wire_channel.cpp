@@ -70,8 +70,8 @@ struct Arrival {
 
 class Meeting {
  public:
-  Meeting(std::shared_ptr<MpiLibrary> library, std::span<const std::int32_t> ranks, Deadline deadline)
-      : library_(std::move(library)), ranks_(ranks), deadline_(deadline) {
+  Meeting(std::shared_ptr<MpiLibrary> library, std::span<const std::int32_t> ranks, Deadline deadline, const Look& look)
+      : library_(std::move(library)), ranks_(ranks), deadline_(deadline), look_(look) {
     Digester digester;
     for (const std::int32_t rank : ranks) digester.add(std::int64_t{rank});
     group_ = digester.finish();
@@ -85,7 +85,7 @@ class Meeting {
     for (std::size_t i = 1; i < ranks_.size(); ++i) {
       HOCKET_CHECK(begin(requests, false, &arrivals[i], sizeof(Arrival), ranks_[i]));
     }
-    HOCKET_CHECK(wait_for_all(requests, deadline_, what()));
+    HOCKET_CHECK(wait_for_all(requests, deadline_, what(), look_));
     for (std::size_t i = 1; i < ranks_.size(); ++i) {
       if (arrivals[i].group != group_) {
         return fail(ErrorKind::peer, "rank {} forms another group than rank {} at the same time: try again", ranks_[i],
@@ -97,7 +97,7 @@ class Meeting {
     for (std::size_t i = 1; i < ranks_.size(); ++i) {
       HOCKET_CHECK(begin(requests, true, numbers.data(), numbers.size() * sizeof(std::int32_t), ranks_[i]));
     }
-    return wait_for_all(requests, deadline_, what());
+    return wait_for_all(requests, deadline_, what(), look_);
   }
 
   Status arrive(std::int32_t number, std::vector<std::int32_t>& numbers) {
@@ -105,7 +105,7 @@ class Meeting {
     std::vector<RequestHandle> requests;
     HOCKET_CHECK(begin(requests, true, &arrival, sizeof arrival, ranks_[0]));
     HOCKET_CHECK(begin(requests, false, numbers.data(), numbers.size() * sizeof(std::int32_t), ranks_[0]));
-    return wait_for_all(requests, deadline_, what());
+    return wait_for_all(requests, deadline_, what(), look_);
   }
 
  private:
@@ -124,6 +124,7 @@ class Meeting {
   std::shared_ptr<MpiLibrary> library_;
   std::span<const std::int32_t> ranks_;
   Deadline deadline_;
+  const Look& look_;
   Digest group_;
   std::int32_t tag_ = 0;
 };
@@ -132,7 +133,8 @@ class Meeting {
 
 Result<std::unique_ptr<Channel>> meet_on_channel(std::shared_ptr<MpiLibrary> library,
                                                  std::shared_ptr<ChannelNumbers> numbers,
-                                                 std::span<const std::int32_t> ranks, Deadline deadline) {
+                                                 std::span<const std::int32_t> ranks, Deadline deadline,
+                                                 const Look& look) {
   const auto found = std::find(ranks.begin(), ranks.end(), library->started().rank);
   if (found == ranks.end()) {
     return fail(ErrorKind::internal, "rank {} forms a channel that it is no member of", library->started().rank);
@@ -141,7 +143,7 @@ Result<std::unique_ptr<Channel>> meet_on_channel(std::shared_ptr<MpiLibrary> lib
   std::vector<std::int32_t> all(ranks.size());
   HOCKET_TRY(all[place], numbers->take());
   const std::int32_t mine = all[place];
-  Meeting meeting(library, ranks, deadline);
+  Meeting meeting(library, ranks, deadline, look);
   Status met = place == 0 ? meeting.receive(all) : meeting.arrive(mine, all);
   if (!met) {
     numbers->give_back(mine);

@@ -21,7 +21,9 @@ constexpr std::chrono::microseconds between_looks{50};
 }  // namespace
 
 void MpiLibrary::give_up() {
-  if (!broken_.exchange(true)) farewell_->say();
+  if (broken_.exchange(true)) return;
+  farewell_->say();
+  calls_.watch(name());
 }
 
 Deadline MpiLibrary::settled_by() {
@@ -171,10 +173,6 @@ class MpiWire final : public Wire {
     return texts;
   }
 
-  Result<std::unique_ptr<Channel>> channel(std::span<const std::int32_t> ranks, Deadline deadline) override {
-    return meet_on_channel(library_, numbers_, ranks, deadline);
-  }
-
   Status find_hosts(Deadline deadline) {
     HOCKET_TRY(const std::vector<std::string> keys, exchange(host_key(), deadline));
     hosts_ = number_hosts(keys);
@@ -182,6 +180,11 @@ class MpiWire final : public Wire {
   }
 
  private:
+  Result<std::unique_ptr<Channel>> form_channel(std::span<const std::int32_t> ranks, Deadline deadline,
+                                                const Look& look) override {
+    return meet_on_channel(library_, numbers_, ranks, deadline, look);
+  }
+
   Status all_gather(const void* mine, void* all, std::int32_t bytes, Deadline deadline) {
     HOCKET_TRY(const RequestHandle request,
                make_mpi_request(library_, -1, [&](const HocketMpiTable& mpi, HocketMpiRequest** made) {

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "comm/mpi/mpi_table.h"
+#include "comm/stuck_calls.h"
 #include "comm/wire.h"
 #include "comm/wire_farewells.h"
 #include "comm/wire_thread.h"
@@ -26,8 +27,12 @@ class MpiLibrary {
   // `call(table)` in this thread where MPI may be called from any, in MPI's own thread otherwise.
   template <class Function>
   void run(const Function& function) {
-    if (direct_) function(table_);
-    else thread_.run([&] { function(table_); });
+    const auto call = [&] {
+      const StuckCalls::Inside inside(calls_);
+      function(table_);
+    };
+    if (direct_) call();
+    else thread_.run(call);
   }
   // The same for what returns an error's number; `what` was to be done.
   template <class Function>
@@ -36,7 +41,7 @@ class MpiLibrary {
     run([&](const HocketMpiTable& mpi) { error = function(mpi); });
     return error == 0 ? Status{} : failure(what, error);
   }
-  // A peer does not answer any more: MPI can't be finalised, since that waits for all.
+  // A peer does not answer any more: MPI can't be finalised, since that waits for all, and may not come back from a call.
   void give_up();
   // Until when to wait for messages that nobody needs any more. A call that fails lets go of all its messages at once: together they have
   // one short time.
@@ -48,6 +53,7 @@ class MpiLibrary {
   Status failure(std::string_view what, int error) const;
 
   const HocketMpiTable& table_;
+  StuckCalls calls_;
   // Initialises and finalises, which MPI wants from one thread, and makes all calls where MPI knows no others.
   WireThread thread_;
   HocketMpiStarted started_{};
@@ -82,6 +88,7 @@ Result<RequestHandle> make_mpi_request(std::shared_ptr<MpiLibrary> library, std:
 // Collective over the ranks. Finds out about ranks that don't come or that want another channel.
 Result<std::unique_ptr<Channel>> meet_on_channel(std::shared_ptr<MpiLibrary> library,
                                                  std::shared_ptr<ChannelNumbers> numbers,
-                                                 std::span<const std::int32_t> ranks, Deadline deadline);
+                                                 std::span<const std::int32_t> ranks, Deadline deadline,
+                                                 const Look& look);
 
 }  // namespace hocket

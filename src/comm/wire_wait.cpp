@@ -45,8 +45,8 @@ void Patience::pause() {
   if (const auto time = next(); time.count() > 0) std::this_thread::sleep_for(time);
 }
 
-Status wait_for_all(std::span<const RequestHandle> requests, Deadline deadline, std::string_view what,
-                    const std::function<Status()>& look, Rhythm* rhythm) {
+Status wait_for_all(std::span<const RequestHandle> requests, Deadline deadline, std::string_view what, const Look& look,
+                    Rhythm* rhythm) {
   for (const RequestHandle& request : requests) {
     if (!request) continue;
     Patience patience(deadline, rhythm);

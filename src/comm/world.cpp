@@ -207,7 +207,8 @@ Result<std::shared_ptr<Channel>> World::State::channel_of(const RankGroup& group
   const auto failed = failed_channels.find(group.name());
   if (failed != failed_channels.end()) return fail(failed->second);
   lock.unlock();
-  Result<std::shared_ptr<Channel>> channel = neighbours.wire->channel(group.ranks(), deadline);
+  const auto nobody_died = [&] { return neighbours.watch->check(group.ranks()); };
+  Result<std::shared_ptr<Channel>> channel = neighbours.wire->channel(group.ranks(), deadline, nobody_died);
   if (channel) return channel;
   channel.error().message += "; ranks of several hosts can't form a group again after that: start all ranks again";
   lock.lock();

@@ -91,7 +91,8 @@ class C10dChannel final : public Channel {
 // to the lowest bit of p. When all children have come, it tells its parent, and when the parent says so, all have come.
 class TreeMeeting {
  public:
-  TreeMeeting(Channel& channel, Deadline deadline) : channel_(channel), deadline_(deadline) {
+  TreeMeeting(Channel& channel, Deadline deadline, const Look& look)
+      : channel_(channel), deadline_(deadline), look_(look) {
     const std::int32_t place = channel.place();
     const auto size = static_cast<std::int32_t>(channel.ranks().size());
     for (std::int32_t bit = 1; (place & bit) == 0 && place + bit < size; bit *= 2) children_.push_back(place + bit);
@@ -112,7 +113,7 @@ class TreeMeeting {
       HOCKET_TRY(RequestHandle request, channel_.irecv({}, place, C10dChannel::tag_meeting));
       requests.push_back(std::move(request));
     }
-    return wait_for_all(requests, deadline_, what());
+    return wait_for_all(requests, deadline_, what(), look_);
   }
   Status tell(const std::vector<std::int32_t>& places) {
     std::vector<RequestHandle> requests;
@@ -120,12 +121,13 @@ class TreeMeeting {
       HOCKET_TRY(RequestHandle request, channel_.isend({}, place, C10dChannel::tag_meeting));
       requests.push_back(std::move(request));
     }
-    return wait_for_all(requests, deadline_, what());
+    return wait_for_all(requests, deadline_, what(), look_);
   }
   std::string what() const { return fmt::format("the forming of a group of {} ranks", channel_.ranks().size()); }
 
   Channel& channel_;
   Deadline deadline_;
+  const Look& look_;
   std::vector<std::int32_t> children_;
   std::vector<std::int32_t> parent_;  // none for the first
 };
@@ -143,14 +145,14 @@ Digest C10dChannelNames::next(std::span<const std::int32_t> ranks) {
 
 Result<std::unique_ptr<Channel>> meet_on_c10d_channel(std::shared_ptr<C10dOffice> office,
                                                       std::span<const std::int32_t> ranks, const Digest& name,
-                                                      Deadline deadline) {
+                                                      Deadline deadline, const Look& look) {
   const auto found = std::find(ranks.begin(), ranks.end(), office->rank());
   if (found == ranks.end()) {
     return fail(ErrorKind::internal, "rank {} forms a channel that it is no member of", office->rank());
   }
   auto channel =
       std::make_unique<C10dChannel>(std::move(office), ranks, name, static_cast<std::int32_t>(found - ranks.begin()));
-  HOCKET_CHECK(TreeMeeting(*channel, deadline).meet());
+  HOCKET_CHECK(TreeMeeting(*channel, deadline, look).meet());
   return channel;
 }
 

@@ -21,6 +21,6 @@ class C10dChannelNames {
 // Collective over the ranks. Finds out about those that don't come.
 Result<std::unique_ptr<Channel>> meet_on_c10d_channel(std::shared_ptr<C10dOffice> office,
                                                       std::span<const std::int32_t> ranks, const Digest& name,
-                                                      Deadline deadline);
+                                                      Deadline deadline, const Look& look);
 
 }  // namespace hocket

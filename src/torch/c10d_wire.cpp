@@ -41,11 +41,13 @@ class C10dWire final : public Wire {
   Result<std::vector<std::string>> exchange(const std::string& bytes, Deadline deadline) override {
     return gather_texts(*backend_, bytes, deadline);
   }
-  Result<std::unique_ptr<Channel>> channel(std::span<const std::int32_t> ranks, Deadline deadline) override {
-    return meet_on_c10d_channel(office_, ranks, channels_.next(ranks), deadline);
-  }
 
  private:
+  Result<std::unique_ptr<Channel>> form_channel(std::span<const std::int32_t> ranks, Deadline deadline,
+                                                const Look& look) override {
+    return meet_on_c10d_channel(office_, ranks, channels_.next(ranks), deadline, look);
+  }
+
   c10::intrusive_ptr<c10d::Backend> backend_;
   std::shared_ptr<C10dOffice> office_;
   std::vector<std::int32_t> hosts_;

@@ -2,6 +2,7 @@
 //
 //   faults_program kill VICTIM      the victim kills itself while the others wait for it in several ways
 //   faults_program kills SEED       one rank after the other is killed at a random moment, while all make random calls
+//   faults_program form VICTIM      the victim kills itself while the others form a group with it
 //   faults_program mismatch         rank 3 makes another call
 //   faults_program late             rank 3 never comes, and its host's other rank finds out at a timeout of its own
 //
@@ -119,6 +120,30 @@ Status be_killed(const World& world, std::int32_t victim) {
   return go_on(world, victim);
 }
 
+// Two groups that the victim never comes to: one of the others is the first of it, and one has the victim first.
+Status be_killed_before_a_group(const World& world, std::int32_t victim) {
+  HOCKET_TRY(const Communicator all, world.communicator());
+  HOCKET_TRY(const Clock::time_point end, agree_on_time(all));
+  if (world.rank() == victim) {
+    std::this_thread::sleep_until(end);
+    kill(getpid(), SIGKILL);
+  }
+  const Lateness lateness;
+  std::vector<std::thread> forming;
+  for (const Ranks& members : {Ranks{0, 1, victim}, Ranks{victim, 1, 0}}) {
+    if (std::ranges::find(members, world.rank()) == members.end()) continue;
+    forming.emplace_back([&, members] {
+      const auto group = world.communicator(members);
+      const std::chrono::duration<double, std::milli> took = Clock::now() - end;
+      print_line(fmt::format("rank {} group {:.1f} ms late {:.1f}: {}", world.rank(), took.count(),
+                             lateness.milliseconds(), group ? "went well" : group.error().message));
+    });
+  }
+  for (std::thread& one : forming) one.join();
+  std::this_thread::sleep_until(end + 500ms);  // the victim's neighbour tells of it meanwhile
+  return go_on(world, victim);
+}
+
 // The same numbers on all ranks.
 class Draw {
  public:
@@ -228,6 +253,7 @@ Status be_late(const World& world) {
 Status run(const std::vector<std::string>& words) {
   HOCKET_TRY(const World world, World::join());
   if (words[0] == "kill") return be_killed(world, std::stoi(words[1]));
+  if (words[0] == "form") return be_killed_before_a_group(world, std::stoi(words[1]));
   if (words[0] == "kills") return be_killed_at_random(world, std::stoull(words[1]));
   if (words[0] == "mismatch") return call_another(world);
   return be_late(world);

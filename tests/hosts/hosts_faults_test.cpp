@@ -78,6 +78,19 @@ TEST_P(ADeath, of_a_rank_is_named_on_both_hosts_within_100_ms) { expect_named(3)
 
 TEST_P(ADeath, of_the_rank_that_speaks_for_its_host_is_named_on_both_hosts_within_100_ms) { expect_named(2); }
 
+TEST_P(ADeath, while_a_group_is_formed_is_named_within_100_ms) {
+  const RunOutcome outcome =
+      run({fitting("faults_program"), "form", "3"}, TwoHosts::Survivors::go_on, std::chrono::seconds(20));
+  const std::vector<Line> lines = lines_in(outcome.output);
+  EXPECT_THAT(lines, SizeIs(4)) << outcome.output;  // two groups on each of ranks 0 and 1
+  for (const Line& line : lines) {
+    EXPECT_THAT(line.error, HasSubstr("rank 3 (pid "));
+    EXPECT_THAT(line.error, HasSubstr("was killed by signal 9 (Killed)"));
+    EXPECT_LT(line.took, promised + 2 * line.late) << line.rank;
+  }
+  for (const int rank : {0, 1, 2}) EXPECT_THAT(outcome.output, HasSubstr(fmt::format("rank {} went on", rank)));
+}
+
 // Kills at random moments in random calls, two in each launch. The milliseconds until each survivor knew, less what the machine was
 // late itself.
 class RandomDeaths : public HostsFaults {
@@ -86,6 +99,10 @@ class RandomDeaths : public HostsFaults {
     SCOPED_TRACE(fmt::format("seed {}", seed));
     const RunOutcome outcome = run({fitting("faults_program"), "kills", std::to_string(seed)},
                                    TwoHosts::Survivors::go_on, std::chrono::seconds(30));
+    if (open_mpi_ended_a_rank(outcome.output)) {
+      ++ended_by_open_mpi_;
+      return;
+    }
     std::vector<Line> lines = lines_in(outcome.output);
     std::map<std::string, double> died;  // when, by rank
     for (const Line& line : lines) {
@@ -102,10 +119,17 @@ class RandomDeaths : public HostsFaults {
     }
   }
 
+  // Open MPI 4.1 ends a rank of which a message to a dead one is queued, and nobody is asked: docs/comm.md says so.
+  static bool open_mpi_ended_a_rank(const std::string& output) {
+    return std::string_view(GetParam().name) == open_mpi.name &&
+           output.find("pml_ob1_sendreq.c") != std::string::npos && output.find("FATAL") != std::string::npos;
+  }
+
   void play_many(std::uint64_t first_seed, int launches) {
     std::vector<double> times;
     for (int i = 0; i < launches && !HasFailure(); ++i) play(first_seed + static_cast<std::uint64_t>(i), times);
     ASSERT_FALSE(times.empty());
+    EXPECT_LE(ended_by_open_mpi_, 1 + launches / 10);
     std::sort(times.begin(), times.end());
     const double almost_all = times[times.size() * 99 / 100];
     EXPECT_LE(almost_all, promised);
@@ -113,6 +137,9 @@ class RandomDeaths : public HostsFaults {
     fmt::print("{} deaths, {} survivors, ms until they knew: median {:.1f}, 99 % {:.1f}, longest {:.1f}\n",
                2 * launches, times.size(), times[times.size() / 2], almost_all, times.back());
   }
+
+ private:
+  int ended_by_open_mpi_ = 0;  // launches
 };
 INSTANTIATE_TEST_SUITE_P(, RandomDeaths, testing::Values(open_mpi, mpich, gloo), name_of);
 

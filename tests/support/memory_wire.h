@@ -132,7 +132,10 @@ class MemoryWire final : public Wire {
   Result<std::vector<std::string>> exchange(const std::string&, Deadline) override {
     return fail(ErrorKind::internal, "threads have met before they get a wire");
   }
-  Result<std::unique_ptr<Channel>> channel(std::span<const std::int32_t> world_ranks, Deadline) override {
+
+ private:
+  Result<std::unique_ptr<Channel>> form_channel(std::span<const std::int32_t> world_ranks, Deadline,
+                                                const Look&) override {
     std::vector<std::int32_t> ranks(world_ranks.begin(), world_ranks.end());
     const auto place = std::find(ranks.begin(), ranks.end(), rank_) - ranks.begin();
     const std::lock_guard lock(mutex_);
@@ -140,7 +143,6 @@ class MemoryWire final : public Wire {
     return std::make_unique<MemoryChannel>(network_->mail_of(ranks, number), ranks, static_cast<std::int32_t>(place));
   }
 
- private:
   std::shared_ptr<MemoryNetwork> network_;
   std::vector<std::int32_t> hosts_;
   std::int32_t rank_;
