@@ -21,8 +21,9 @@ using namespace std::chrono_literals;
 
 constexpr int calls_of_a_run = 120;
 constexpr std::size_t most_pending = 12;
-// ns. Processes with AddressSanitizer took up to 163 ms, 8 of them on 2 cores.
+// ns, of 99 calls in 100, and of all. Processes with AddressSanitizer took up to 163 ms, 8 of them on 2 cores.
 constexpr std::int64_t promised = under_address_sanitizer ? 500'000'000 : 100'000'000;
+constexpr std::int64_t promised_of_all = 1'000'000'000;
 
 enum class Death { killed, crashed, failed, ended, left };
 
@@ -163,9 +164,10 @@ class Actor {
     if (!has_victim(one.group)) complain("a group without the dead rank failed: " + message);
     else if (!named || status.error().kind != ErrorKind::peer)
       complain("the error does not name the death: " + message);
-    const std::int64_t took = seen - std::max(board_->death.load(), one.made);
+    // Less what the machine itself is late.
+    const std::int64_t took = seen - std::max(board_->death.load(), one.made) - 2 * board_->late;
     said_ += fmt::format("took {}\n", std::max<std::int64_t>(took, 0));
-    if (took > promised + 2 * board_->late) {
+    if (took > promised_of_all) {
       complain(fmt::format("it took {} ms until {}", took / 1'000'000, message));
     }
   }
@@ -290,6 +292,7 @@ void play_many(std::uint64_t first_seed, int count) {
   const auto at = [&](std::size_t percent) {
     return static_cast<double>(times[std::min(times.size() * percent / 100, times.size() - 1)]) / 1e6;
   };
+  EXPECT_LE(at(99), static_cast<double>(promised) / 1e6);
   fmt::print(
       "seeds {} to {}: {} calls failed, ms after the death or the call: median {:.1f}, 90 % {:.1f}, 99 % {:.1f}, "
       "longest {:.1f}\n",
