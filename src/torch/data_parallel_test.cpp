@@ -56,6 +56,30 @@ void expect_same_weights(const Net& actual, const Net& expected) {
   }
 }
 
+void expect_same_gradients(const Net& actual, const Net& expected) {
+  const auto theirs = expected.named_parameters();
+  for (const auto& parameter : actual.named_parameters()) {
+    EXPECT_TRUE(at::allclose(parameter.value().grad(), theirs[parameter.key()].grad(), 1e-6, 1e-7)) << parameter.key();
+  }
+}
+
+template <class Module>
+at::Tensor train(DistributedDataParallel<Module>& model, torch::optim::SGD& optimizer, const at::Tensor& x) {
+  optimizer.zero_grad();
+  const at::Tensor loss = loss_of(model.forward(x), x);
+  loss.backward();
+  optimizer.step();
+  return loss.detach();
+}
+
+template <class Module>
+Result<CompiledStep> compiled_training(DistributedDataParallel<Module>& model, torch::optim::SGD& optimizer,
+                                       const at::Tensor& x) {
+  return compile(
+      [&](const std::vector<at::Tensor>& in) { return std::vector<at::Tensor>{train(model, optimizer, in[0])}; }, {x},
+      {.parameters = named_tensors(model.module())});
+}
+
 class DataParallel : public testing::TestWithParam<std::int64_t> {};  // bytes of a bucket
 
 TEST_P(DataParallel, trains_as_if_each_gradient_were_averaged) {
@@ -109,11 +133,7 @@ TEST(DataParallelNoSync, gradients_add_up_and_are_averaged_with_the_next_ones) {
       loss_of(net.forward(x), x).backward();
     }
     average_gradients(expected, 2);
-    const auto theirs = expected.named_parameters();
-    for (const auto& parameter : net.module().named_parameters()) {
-      EXPECT_TRUE(at::allclose(parameter.value().grad(), theirs[parameter.key()].grad(), 1e-6, 1e-7))
-          << parameter.key();
-    }
+    expect_same_gradients(net.module(), expected);
   });
 }
 
@@ -208,16 +228,7 @@ TEST(DataParallelBuffers, of_a_compiled_step_are_those_of_an_eager_one) {
       for (auto& parameter : net.module().named_parameters()) parameter.value().copy_(theirs[parameter.key()]);
     }
     torch::optim::SGD its_optimizer(eager.parameters(), 0.1), optimizer(net.parameters(), 0.1);
-    const auto train = [](DistributedDataParallel<Counting>& model, torch::optim::SGD& by, const at::Tensor& x) {
-      by.zero_grad();
-      const at::Tensor loss = loss_of(model.forward(x), x);
-      loss.backward();
-      by.step();
-      return loss.detach();
-    };
-    auto step = compile(
-        [&](const std::vector<at::Tensor>& in) { return std::vector<at::Tensor>{train(net, optimizer, in[0])}; },
-        {batch_of(rank, 0)}, {.parameters = named_tensors(net.module())});
+    auto step = compiled_training(net, optimizer, batch_of(rank, 0));
     ASSERT_TRUE(step) << step.error().to_string();
     for (int number = 0; number < 3; ++number) {
       const at::Tensor expected = train(eager, its_optimizer, batch_of(rank, number));
@@ -244,11 +255,7 @@ TEST(DataParallelFailure, of_a_backward_leaves_the_next_one_alone) {
     loss_of(net.forward(x), x).backward();
     loss_of(expected.forward(x), x).backward();
     average_gradients(expected, 2);
-    const auto theirs = expected.named_parameters();
-    for (const auto& parameter : net.module().named_parameters()) {
-      EXPECT_TRUE(at::allclose(parameter.value().grad(), theirs[parameter.key()].grad(), 1e-6, 1e-7))
-          << parameter.key();
-    }
+    expect_same_gradients(net.module(), expected);
   });
 }
 
@@ -294,16 +301,7 @@ TEST(DataParallelCompiled, a_step_trains_the_same_and_communicates_less_often) {
   on_ranks(2, [](int rank) {
     DistributedDataParallel<Net> eager(std::make_shared<Net>(0)), net(std::make_shared<Net>(0));
     torch::optim::SGD its_optimizer(eager.parameters(), 0.1), optimizer(net.parameters(), 0.1);
-    const auto train = [](DistributedDataParallel<Net>& model, torch::optim::SGD& by, const at::Tensor& x) {
-      by.zero_grad();
-      const at::Tensor loss = loss_of(model.module().forward(x), x);
-      loss.backward();
-      by.step();
-      return loss.detach();
-    };
-    auto step = compile(
-        [&](const std::vector<at::Tensor>& in) { return std::vector<at::Tensor>{train(net, optimizer, in[0])}; },
-        {batch_of(rank, 0)}, {.parameters = named_tensors(net.module())});
+    auto step = compiled_training(net, optimizer, batch_of(rank, 0));
     ASSERT_TRUE(step) << step.error().to_string();
     for (int number = 0; number < 3; ++number) {
       const at::Tensor expected = train(eager, its_optimizer, batch_of(rank, number));
