@@ -99,17 +99,18 @@ class RandomDeaths : public HostsFaults {
     SCOPED_TRACE(fmt::format("seed {}", seed));
     const RunOutcome outcome = run({fitting("faults_program"), "kills", std::to_string(seed)},
                                    TwoHosts::Survivors::go_on, std::chrono::seconds(30));
-    if (open_mpi_ended_a_rank(outcome.output)) {
-      ++ended_by_open_mpi_;
-      return;
-    }
     std::vector<Line> lines = lines_in(outcome.output);
     std::map<std::string, double> died;  // when, by rank
     for (const Line& line : lines) {
       if (line.what == "dies") died[std::to_string(line.rank)] = line.took;
     }
     std::erase_if(lines, [](const Line& line) { return line.what == "dies"; });
-    EXPECT_THAT(lines, SizeIs(3 + 2)) << outcome.output;
+    constexpr std::size_t expected = 3 + 2;
+    if (lines.size() < expected && open_mpi_could_not_send(outcome.output)) {
+      ++ended_by_open_mpi_;
+      return;
+    }
+    EXPECT_THAT(lines, SizeIs(expected)) << outcome.output;
     for (const Line& line : lines) {
       const std::string victim = line.what.substr(4);  // "kill2"
       const std::string pid = pid_of(victim, outcome.output);
@@ -119,17 +120,17 @@ class RandomDeaths : public HostsFaults {
     }
   }
 
-  // Open MPI 4.1 ends a rank of which a message to a dead one is queued, and nobody is asked: docs/comm.md says so.
-  static bool open_mpi_ended_a_rank(const std::string& output) {
+  // Open MPI 4.1 ends a rank that sends to one that has just died, and nobody is asked: docs/comm.md says so.
+  static bool open_mpi_could_not_send(const std::string& output) {
     return std::string_view(GetParam().name) == open_mpi.name &&
-           output.find("pml_ob1_sendreq.c") != std::string::npos && output.find("FATAL") != std::string::npos;
+           output.find("mca_btl_tcp_frag_send: writev failed") != std::string::npos;
   }
 
   void play_many(std::uint64_t first_seed, int launches) {
     std::vector<double> times;
     for (int i = 0; i < launches && !HasFailure(); ++i) play(first_seed + static_cast<std::uint64_t>(i), times);
     ASSERT_FALSE(times.empty());
-    EXPECT_LE(ended_by_open_mpi_, 1 + launches / 10);
+    EXPECT_LE(ended_by_open_mpi_, 1 + launches / 5);
     std::sort(times.begin(), times.end());
     const double almost_all = times[times.size() * 99 / 100];
     EXPECT_LE(almost_all, promised);
