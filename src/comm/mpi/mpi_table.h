@@ -5,6 +5,8 @@
  * Functions that return int give 0, or a number that `explain` puts into words. */
 #pragma once
 
+/* In C, so that a plugin can be. */
+/* NOLINTBEGIN(modernize-redundant-void-arg) */
 #include <stdint.h>
 
 #ifdef __cplusplus
@@ -71,3 +73,4 @@ const struct HocketMpiTable* hocket_mpi_table(void);
 #ifdef __cplusplus
 }
 #endif
+/* NOLINTEND(modernize-redundant-void-arg) */
