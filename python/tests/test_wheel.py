@@ -40,7 +40,7 @@ def wheel(tmp_path_factory):
         pytest.skip("pip wheel needs scikit-build-core: pip install scikit-build-core")
     folder = tmp_path_factory.mktemp("wheel")
     # Without optimisation, in half the time: what is in the wheel is the question.
-    fast = ["-C", "cmake.build-type=Debug", "-C", "cmake.define.CMAKE_CXX_FLAGS_DEBUG=-O0"]
+    fast = [f"--config-settings={what}" for what in ("cmake.build-type=Debug", "cmake.define.CMAKE_CXX_FLAGS_DEBUG=-O0")]
     done = run(sys.executable, "-m", "pip", "wheel", "--no-build-isolation", "--no-deps", *fast, "-w", folder, ROOT)
     assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-3000:]
     (made,) = folder.glob("hocket-*.whl")
