@@ -76,8 +76,9 @@ bool yield(const Flag& flag, std::uint32_t number, const WaitPolicy& policy) {
 
 WaitPolicy WaitPolicy::for_ranks(std::int64_t ranks, std::int64_t cores) {
   using std::chrono::microseconds;
-  if (ranks <= cores) return {microseconds(50), microseconds(50), ranks, true};
-  return {microseconds(0), microseconds(200), ranks, ranks <= few_ranks_on_a_core * cores};
+  const bool minds_strangers = ranks <= few_ranks_on_a_core * cores;
+  if (ranks <= cores) return {microseconds(50), microseconds(50), ranks, minds_strangers};
+  return {microseconds(0), microseconds(200), ranks, minds_strangers};
 }
 
 std::int64_t processor_count() {

@@ -15,8 +15,8 @@ namespace hocket {
 
 class StuckCalls {
  public:
-  static constexpr std::chrono::milliseconds longest_call{
-      2000};                            // a call that only looks for messages takes microseconds
+  // A call that only looks for messages takes microseconds.
+  static constexpr std::chrono::milliseconds longest_call{2000};
   static constexpr int exit_code = 70;  // EX_SOFTWARE of sysexits.h
 
   StuckCalls() = default;

@@ -80,6 +80,16 @@ Result<CompiledStep> compiled_training(DistributedDataParallel<Module>& model, t
       {.parameters = named_tensors(model.module())});
 }
 
+// Trains both on the same batches.
+template <class Module>
+void expect_same_losses(CompiledStep& step, DistributedDataParallel<Module>& eager, torch::optim::SGD& its_optimizer,
+                        int rank) {
+  for (int number = 0; number < 3; ++number) {
+    const at::Tensor expected = train(eager, its_optimizer, batch_of(rank, number));
+    EXPECT_TRUE(at::allclose(step({batch_of(rank, number)})[0], expected, 1e-6, 1e-7));
+  }
+}
+
 class DataParallel : public testing::TestWithParam<std::int64_t> {};  // bytes of a bucket
 
 TEST_P(DataParallel, trains_as_if_each_gradient_were_averaged) {
@@ -230,10 +240,7 @@ TEST(DataParallelBuffers, of_a_compiled_step_are_those_of_an_eager_one) {
     torch::optim::SGD its_optimizer(eager.parameters(), 0.1), optimizer(net.parameters(), 0.1);
     auto step = compiled_training(net, optimizer, batch_of(rank, 0));
     ASSERT_TRUE(step) << step.error().to_string();
-    for (int number = 0; number < 3; ++number) {
-      const at::Tensor expected = train(eager, its_optimizer, batch_of(rank, number));
-      EXPECT_TRUE(at::allclose((*step)({batch_of(rank, number)})[0], expected, 1e-6, 1e-7));
-    }
+    expect_same_losses(*step, eager, its_optimizer, rank);
     const auto theirs = eager.module().named_buffers();
     for (const auto& buffer : net.module().named_buffers()) {
       EXPECT_TRUE(at::allclose(buffer.value(), theirs[buffer.key()], 1e-6, 1e-7)) << buffer.key();
@@ -303,10 +310,7 @@ TEST(DataParallelCompiled, a_step_trains_the_same_and_communicates_less_often) {
     torch::optim::SGD its_optimizer(eager.parameters(), 0.1), optimizer(net.parameters(), 0.1);
     auto step = compiled_training(net, optimizer, batch_of(rank, 0));
     ASSERT_TRUE(step) << step.error().to_string();
-    for (int number = 0; number < 3; ++number) {
-      const at::Tensor expected = train(eager, its_optimizer, batch_of(rank, number));
-      EXPECT_TRUE(at::allclose((*step)({batch_of(rank, number)})[0], expected, 1e-6, 1e-7));
-    }
+    expect_same_losses(*step, eager, its_optimizer, rank);
     expect_same_weights(net.module(), eager.module());
     const Program& program = step->executor().program();
     std::size_t collectives = 0;
