@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <limits>
 
 #include "hocket/base/median.h"
 #include "launched.h"
@@ -54,8 +55,13 @@ TEST(Load, LongATimeIsProportionalToTheRanksThatShareTheCores) {
   const auto cores = static_cast<int>(std::thread::hardware_concurrency());
   const int few = 4 * cores;
   const int many = 16 * cores;
-  const double with_few = time_with(few, 200);
-  const double with_many = time_with(many, 200);
+  // In turns, the fastest of each: what else runs on the machine comes and goes.
+  double with_few = std::numeric_limits<double>::max();
+  double with_many = with_few;
+  for (int round = 0; round < 4; ++round) {
+    with_few = std::min(with_few, time_with(few, 100));
+    with_many = std::min(with_many, time_with(many, 100));
+  }
   // Each rank of a sum of one shot reads what all others have: with four times as many ranks each has four times as much to do, and
   // four times as many share a core.
   const double most = 4 * 4 * 2;
