@@ -2,7 +2,8 @@
 
 #include <algorithm>
 #include <numeric>
-#include <queue>
+
+#include "schedule/number_queue.h"
 
 namespace hocket::overlap {
 
@@ -156,7 +157,6 @@ UnitGraph::UnitGraph(const StepGraph& steps, const Grouping& grouping, const Ove
   make_units(grouping, buckets);
   make_edges();
   make_touches();
-  topological_ = order_of(steps.original_order());
 }
 
 void UnitGraph::make_units(const Grouping& grouping, const Buckets& buckets) {
@@ -326,20 +326,20 @@ std::vector<UnitIndex> UnitGraph::order_of(std::span<const StepIndex> steps) con
     if (units_[u].kind == StepKind::collective && key[u] != 0xffffffff && units_[u].members == 1) key[u] = p;
     else key[u] = std::min(key[u], p);
   }
-  using Entry = std::pair<std::uint32_t, UnitIndex>;
-  std::priority_queue<Entry, std::vector<Entry>, std::greater<>> ready;
+  // No two units have a key in common: a step is of one unit.
+  NumberQueue ready(steps.size());
+  const auto make_ready = [&](UnitIndex u) { ready.add(key[u]); };
   for (UnitIndex u = 0; u < size(); ++u) {
     missing[u] = static_cast<std::uint32_t>(before(u).size());
-    if (missing[u] == 0) ready.emplace(key[u], u);
+    if (missing[u] == 0) make_ready(u);
   }
   std::vector<UnitIndex> order;
   order.reserve(size());
   while (!ready.empty()) {
-    const UnitIndex u = ready.top().second;
-    ready.pop();
+    const UnitIndex u = unit_of_[steps[ready.take_lowest()]];
     order.push_back(u);
     for (const UnitIndex later : after(u)) {
-      if (--missing[later] == 0) ready.emplace(key[later], later);
+      if (--missing[later] == 0) make_ready(later);
     }
   }
   if (order.size() != size()) order.clear();

@@ -74,11 +74,10 @@ class UnitGraph {
     return classes_[merge_class].time(Bytes(moved)).picoseconds;
   }
 
-  std::span<const UnitIndex> topological() const { return topological_; }
-
   // The units in the order of an order of steps: each where the first (a collective's: the last) of its steps is. Empty if the
   // buckets make a cycle.
   std::vector<UnitIndex> order_of(std::span<const StepIndex> steps) const;
+  std::vector<UnitIndex> topological() const { return order_of(steps_.original_order()); }
   // All steps, inputs in front and the output last.
   std::vector<StepIndex> steps_in(std::span<const UnitIndex> order) const;
 
@@ -106,8 +105,7 @@ class UnitGraph {
   Size input_bytes_ = 0;
   std::uint32_t lanes_ = 0;
   std::vector<StepIndex> front_;
-  std::vector<UnitIndex> topological_;  // empty if the buckets make a cycle
-  std::vector<bool> late_;              // by step: a view of what its unit's collective gives
+  std::vector<bool> late_;  // by step: a view of what its unit's collective gives
 };
 
 }  // namespace hocket::overlap

@@ -277,7 +277,7 @@ void expect_sound_units(const Form& form, std::uint64_t seed) {
   const UnitGraph units(steps, UnitGraph::grouping(steps, options), options, Buckets{});
   ASSERT_NO_FATAL_FAILURE(expect_true_to_steps(steps, units));
   ASSERT_EQ(units.topological().size(), units.size());
-  ASSERT_NO_FATAL_FAILURE(expect_sound_order(steps, units, {units.topological().begin(), units.topological().end()}));
+  ASSERT_NO_FATAL_FAILURE(expect_sound_order(steps, units, units.topological()));
   for (int i = 0; i < 3; ++i) ASSERT_NO_FATAL_FAILURE(expect_sound_order(steps, units, random_order(units, random)));
 }
 
