@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "fuse/chains.h"
 #include "fuse/node_writer.h"
 #include "hocket/ir/users.h"
 #include "ir/node_facts.h"
@@ -38,7 +39,7 @@ std::optional<std::int64_t> dim_argument(const Graph& graph, NodeId id, std::siz
 class Matcher {
  public:
   Matcher(const Graph& graph, const MoveRowsOptions& options)
-      : graph_(graph), options_(options), users_(graph), last_write_(last_writes(graph)) {}
+      : graph_(graph), options_(options), users_(graph), chains_(graph), last_write_(last_writes(graph)) {}
 
   std::optional<Movement> match(NodeId cat) const {
     std::optional<Regrouping> found = regrouping(cat);
@@ -134,7 +135,8 @@ class Matcher {
                        [&](NodeId part) { return std::ranges::equal(type(part).shape, small.shape); });
   }
 
-  // Such a collective cannot be merged with others: that costs no more than its latency, and spares the copy.
+  // Such a collective cannot be merged with others: that costs no more than its latency, and nothing where there are none to merge it
+  // with, and spares the copy.
   bool pays(const Movement& movement) const {
     const Regrouping& regrouped = movement.regrouping;
     const TypeView small = type(movement.gathers ? input_of(movement) : movement.collective);
@@ -142,7 +144,7 @@ class Matcher {
     for (std::int64_t d = 0; d < std::max(regrouped.from, regrouped.to); ++d)
       rows *= small.shape[static_cast<std::size_t>(d)].value();
     if (rows < 2 || rows > options_.most_rows) return false;
-    if (options_.cost == nullptr) return true;
+    if (options_.cost == nullptr || chains_.is_in_chain(movement.collective)) return true;
     const Collective& collective = *graph_.collective(movement.collective);
     const Bytes whole = tensor_bytes(type(regrouped.cat));
     return options_.cost->copy(whole + whole) >
@@ -152,6 +154,7 @@ class Matcher {
   const Graph& graph_;
   const MoveRowsOptions& options_;
   Users users_;
+  fuse::Chains chains_;
   std::vector<NodeId> last_write_;  // by storage
 };
 

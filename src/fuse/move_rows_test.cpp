@@ -141,5 +141,33 @@ TEST(MoveRows, a_small_copy_is_not_worth_a_collective_that_cannot_be_merged) {
   }
 }
 
+// Nothing could be merged with them.
+TEST(MoveRows, small_collectives_that_follow_from_each_other_need_no_copy) {
+  const std::string text = R"(graph @step(%x: f32[2,3,4]) {
+  group @tp = ranks[0,1]
+  %a1 = _c10d_functional.all_gather_into_tensor(%x, 2, @tp)
+  %w1 = _c10d_functional.wait_tensor(%a1)
+  %s1 = aten.split.Tensor(%w1, 2)
+  %g1 = getitem(%s1, 0)
+  %h1 = getitem(%s1, 1)
+  %c1 = aten.cat([%g1, %h1], 1)
+  %y = aten.slice.Tensor(%c1, 1, 0, 3)
+  %z = aten.relu(%y)
+  %a2 = _c10d_functional.all_gather_into_tensor(%z, 2, @tp)
+  %w2 = _c10d_functional.wait_tensor(%a2)
+  %s2 = aten.split.Tensor(%w2, 2)
+  %g2 = getitem(%s2, 0)
+  %h2 = getitem(%s2, 1)
+  %c2 = aten.cat([%g2, %h2], 1)
+  return %c2
+})";
+  const CostModel cost(CostOptions{.machine = *find_machine("h100x8")});
+  const Graph graph = graph_of(text);
+  const auto changed = move_rows(graph, {.cost = &cost});
+  ASSERT_TRUE(changed && changed->graph);
+  EXPECT_EQ(count_of(*changed->graph, gather_op), 2U) << print(*changed->graph);
+  expect_same_values(graph, *changed->graph);
+}
+
 }  // namespace
 }  // namespace hocket
