@@ -7,6 +7,7 @@
 #include "hocket/fuse/bucket.h"
 #include "hocket/fuse/copies_to_views.h"
 #include "hocket/fuse/ddp.h"
+#include "hocket/fuse/exchange_rows.h"
 #include "hocket/fuse/fold_averages.h"
 #include "hocket/fuse/forward_copies.h"
 #include "hocket/fuse/late_divisions.h"
@@ -110,6 +111,8 @@ std::vector<Pass> fuse_passes() {
       with_cost("scatter_rows", "a reduce_scatter of a small batch takes its rows as they lie", scatter_rows),
       with_cost("move_rows", "gathers and scatters along another dimension than the first move rows as they lie",
                 move_rows),
+      with_cost("exchange_rows", "all-to-alls take rows from where they lie and put them where they belong",
+                exchange_rows),
       with_cost("lean_casts", "casts next to communication move no more memory than they have to", lean_casts),
       bucket_pass("bucket_all_gather", "merge all_gathers where that pays", bucket_all_gather),
       bucket_pass("bucket_reduce_scatter", "merge reduce_scatters where that pays", bucket_reduce_scatter),

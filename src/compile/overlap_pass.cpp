@@ -11,6 +11,7 @@
 #include "hocket/compile/overlap_bound.h"
 #include "hocket/cost/collectives.h"
 #include "hocket/fuse/copies_to_views.h"
+#include "hocket/fuse/exchange_rows.h"
 #include "hocket/fuse/fold_averages.h"
 #include "hocket/fuse/late_divisions.h"
 #include "hocket/fuse/lean_casts.h"
@@ -175,6 +176,7 @@ Result<std::optional<Graph>> without_copies(const Graph& given, const CostModel&
   HOCKET_CHECK(changing.take(copies_to_views(changing.graph())));
   HOCKET_CHECK(changing.take(operators == Operators::all ? move_rows(changing.graph(), {.cost = &cost})
                                                          : scatter_rows(changing.graph(), {.cost = &cost})));
+  if (operators == Operators::all) HOCKET_CHECK(changing.take(exchange_rows(changing.graph(), {.cost = &cost})));
   if (effort != Effort::fast) HOCKET_CHECK(changing.take(lean_casts(changing.graph(), {.cost = &cost})));
   return std::move(changing).changed();
 }

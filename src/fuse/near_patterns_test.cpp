@@ -6,6 +6,7 @@
 #include <array>
 
 #include "hocket/fuse/copies_to_views.h"
+#include "hocket/fuse/exchange_rows.h"
 #include "hocket/fuse/forward_copies.h"
 #include "hocket/fuse/lean_casts.h"
 #include "hocket/fuse/scatter_rows.h"
@@ -100,6 +101,44 @@ class ProgramWriter {
     return finished(reduced(at, whole));
   }
 
+  // An all-to-all with a turned copy before it, or behind it, and rows that are appended.
+  std::string exchanged_rows() {
+    const std::string whole = source("%x");
+    const std::string rest = random_.pick({"2, 2, -1", "2, 2, -1", "1, 2, -1", "2, 1, -1", "2, 2, 2, -1"});
+    const std::string order = rest.size() > 8 ? random_.pick({"1, 0, 2, 3", "1, 2, 0, 3", "2, 0, 1, 3", "1, 2, 3, 0"})
+                                              : random_.pick({"1, 0, 2", "1, 0, 2", "1, 2, 0", "2, 0, 1"});
+    const auto turned = [&](std::string at) {
+      at = line(fmt::format("aten.view({{}}, [{}])", rest), at);
+      maybe_use(at, 4);
+      const std::string permuted = line(fmt::format("aten.permute({{}}, [{}])", order), at);
+      maybe_use(permuted, 6);
+      const std::string copy = line("aten.clone({}, memory_format=memory_format(\"contiguous_format\"))", permuted);
+      maybe_use(copy, 4);
+      maybe_write(copy, 4);
+      return copy;
+    };
+    std::string at = whole;
+    if (random_.chance(45)) at = turned(at);
+    maybe_write(whole, 5);
+    const std::int64_t rows = 2 * random_.between(1, 3);
+    at = line(fmt::format("aten.view({{}}, [{}, -1])", rows), at);
+    const std::string early = line("aten.relu({})", line("aten.slice.Tensor({}, 0, 0, 1)", at));
+    const std::string splits = random_.pick({std::string("[], []"), fmt::format("[{0}, {0}], [{0}, {0}]", rows / 2),
+                                             fmt::format("[1, {0}], [1, {0}]", rows - 1)});
+    const std::string sent = line(fmt::format("_c10d_functional.all_to_all_single({{}}, {}, @tp)", splits), at);
+    const std::string there = line("_c10d_functional.wait_tensor({})", sent);
+    const std::string late = line("aten.neg({})", early);
+    maybe_use(there, 5);
+    maybe_write(early, 4);
+    if (random_.chance(45)) return finished(line("aten.relu({})", turned(there)));
+    if (random_.chance(15)) returned_.push_back(line("_c10d_functional.wait_tensor({})", sent));
+    const std::string tail = random_.pick({early, early, late, there, whole});
+    at = line(fmt::format("aten.cat([{}]{})", "{}", random_.pick({"", ", 0", ", -2", ", 1"})),
+              random_.chance(90) ? fmt::format("{}, {}", there, tail) : fmt::format("{}, {}", tail, there));
+    maybe_write(at, 10);
+    return finished(line("aten.relu({})", at));
+  }
+
  private:
   // Adds a line; the template has a place for the argument. Answers the name of the result.
   std::string line(std::string_view text, const std::string& argument) {
@@ -173,23 +212,25 @@ class ProgramWriter {
 };
 
 std::string nearly(std::uint64_t seed) {
-  ProgramWriter writer(seed / 5);
-  switch (seed % 5) {
+  ProgramWriter writer(seed / 6);
+  switch (seed % 6) {
     case 0: return writer.scattered_parts();
     case 1: return writer.cast_of_gathered_parts();
     case 2: return writer.cast_of_which_a_part_is_used();
     case 3: return writer.forwarded_copy();
+    case 4: return writer.exchanged_rows();
     default: return writer.idle_copy();
   }
 }
 
 TEST(NearPatterns, compute_the_same_whatever_the_passes_make_of_them) {
-  const std::array<Result<RewriteResult> (*)(const Graph&), 4> passes = {
+  const std::array<Result<RewriteResult> (*)(const Graph&), 5> passes = {
       [](const Graph& graph) { return scatter_rows(graph); }, [](const Graph& graph) { return copies_to_views(graph); },
-      [](const Graph& graph) { return lean_casts(graph); }, [](const Graph& graph) { return forward_copies(graph); }};
-  std::array<int, 4> changed = {0, 0, 0, 0};
+      [](const Graph& graph) { return lean_casts(graph); }, [](const Graph& graph) { return forward_copies(graph); },
+      [](const Graph& graph) { return exchange_rows(graph); }};
+  std::array<int, 5> changed = {0, 0, 0, 0, 0};
   int sound = 0;
-  for (std::uint64_t seed = 0; seed < 7500; ++seed) {
+  for (std::uint64_t seed = 0; seed < 10800; ++seed) {
     const std::string text = nearly(seed);
     const auto graph = parse_graph(text, "test");
     if (!graph || !problems_of(*graph).empty())
@@ -216,7 +257,8 @@ TEST(NearPatterns, programs_of_any_size_are_taken) {
     for (int i = 1; i < size; ++i) text += fmt::format("  %v{} = aten.view(%v{}, [4])\n", i, i - 1);
     const auto graph = parse_graph(text + fmt::format("  return %v{}\n}}", size - 1), "test");
     ASSERT_TRUE(graph) << graph.error().to_string();
-    for (const auto& result : {scatter_rows(*graph), copies_to_views(*graph), lean_casts(*graph)}) {
+    for (const auto& result :
+         {scatter_rows(*graph), copies_to_views(*graph), lean_casts(*graph), exchange_rows(*graph)}) {
       ASSERT_TRUE(result) << size;
       EXPECT_FALSE(result->graph) << size;
     }

@@ -14,10 +14,11 @@ Bytes bytes_of(const Graph& graph, NodeId id) {
 
 }  // namespace
 
-NodeId NodeWriter::op(std::string_view op, const std::vector<ArgInit>& args, std::string_view stem, int member) {
+NodeId NodeWriter::op(std::string_view op, const std::vector<ArgInit>& args, std::string_view stem, int member,
+                      std::vector<OutputSpec> outputs) {
   const std::string name =
       member < 0 ? fmt::format("{}_{}", prefix_, stem) : fmt::format("{}_{}_{}", prefix_, stem, member);
-  const NodeId id = rewriter_.op(op, args, name);
+  const NodeId id = rewriter_.op(op, args, name, {}, std::move(outputs));
   if (id.valid() && cost_ != nullptr) estimate(id);
   return id;
 }

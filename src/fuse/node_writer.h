@@ -17,7 +17,9 @@ class NodeWriter {
       : rewriter_(rewriter), cost_(cost), prefix_(std::move(prefix)) {}
 
   // The name is the bucket's, then `stem`, then the number of the member where one is given.
-  NodeId op(std::string_view op, const std::vector<ArgInit>& args, std::string_view stem, int member = -1);
+  // `outputs`: where the operator's row can't tell.
+  NodeId op(std::string_view op, const std::vector<ArgInit>& args, std::string_view stem, int member = -1,
+            std::vector<OutputSpec> outputs = {});
   NodeId getitem(NodeId list, std::size_t index, std::string_view stem) {
     return op("getitem", {list, static_cast<std::int64_t>(index)}, stem, static_cast<int>(index));
   }

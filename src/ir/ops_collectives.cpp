@@ -256,6 +256,49 @@ Result<Outputs> shard_dim_alltoall(const Call& call) {
   return one(std::move(type));
 }
 
+// Rows that the caller brings go behind those of the result, in the same memory: `tail`, the last argument. What was exchanged is then in rows
+// like the tail's.
+Result<Outputs> before_tail(const Call& call, Result<Outputs> exchanged) {
+  const Param param(4, "tail");
+  if (!exchanged || call.find(param) == nullptr) return exchanged;
+  HOCKET_TRY(const TypeView tail, call.tensor(param));
+  const InferredType& type = exchanged->front();
+  if (tail.dtype != type.dtype || tail.shape.empty()) {
+    return fail(ErrorKind::input, "argument 4 (tail) is {}{}, expected rows of {}", short_name(tail.dtype),
+                to_string(call, tail.shape), short_name(type.dtype));
+  }
+  Sizes shape = copy_of(tail.shape);
+  const auto same_row = [&] {
+    return type.shape.dims.size() == shape.size() &&
+           std::equal(shape.begin() + 1, shape.end(), type.shape.dims.begin() + 1);
+  };
+  Dim rows = type.shape.dims[0];
+  if (!same_row()) {
+    Dim elements = 1;
+    for (const Dim size : type.shape.dims) {
+      HOCKET_TRY(elements, times(call, elements, size));
+    }
+    Dim row = 1;
+    for (std::size_t d = 1; d < shape.size(); ++d) {
+      HOCKET_TRY(row, times(call, row, shape[d]));
+    }
+    if (!elements.is_static() || !row.is_static()) return fail(cannot_infer("the tail has other rows"));
+    if (row.value() == 0 || elements.value() % row.value() != 0) {
+      return fail(ErrorKind::input, "{} elements can't be cut into rows of {} as argument 4 (tail) has them",
+                  elements.value(), row.value());
+    }
+    rows = elements.value() / row.value();
+  }
+  HOCKET_TRY(shape[0], plus(call, rows, shape[0]));
+  return dense(call, type.dtype, std::move(shape)).map(one);
+}
+
+// (input, output_split_sizes, input_split_sizes, group, tail)
+Result<Outputs> all_to_all_before_tail(const Call& call) { return before_tail(call, all_to_all(call)); }
+
+// (input, gather_dim, shard_dim, group, tail or nothing)
+Result<Outputs> all_to_all_along(const Call& call) { return before_tail(call, shard_dim_alltoall(call)); }
+
 // ---- broadcast, point to point
 
 // (input, src, group)
@@ -405,6 +448,8 @@ void add_along(OpTable& table) {
   add_rows(table, "hocket", {"all_gather_along"}, communicates(CollectiveKind::all_gather, all_gather_along, 3, -1, 2));
   add_rows(table, "hocket", {"reduce_scatter_along"},
            communicates(CollectiveKind::reduce_scatter, reduce_scatter_along, 4, 1, 3));
+  add_rows(table, "hocket", {"all_to_all_along"}, communicates(CollectiveKind::all_to_all, all_to_all_along, 3));
+  add_rows(table, "hocket", {"all_to_all_single"}, communicates(CollectiveKind::all_to_all, all_to_all_before_tail, 3));
 }
 
 // Kernels on symmetric memory run to their end: their results need no wait.

@@ -97,6 +97,26 @@ TEST(Along, AnyDimGrowsOrShrinksByTheGroup) {
             "dim 1 of size 6 does not divide by the group's size 4");
 }
 
+TEST(Along, AnExchangeTakesFromOneDimAndGivesToAnother) {
+  EXPECT_EQ(type_of("%x: f32[8,2,3]", "hocket.all_to_all_along(%x, 2, 0, @g)"), "f32[2,2,12]");
+  EXPECT_EQ(type_of("%x: f32[2,4,3]", "hocket.all_to_all_along(%x, 0, -2, @g)"), "f32[8,1,3]");
+  EXPECT_EQ(type_of("%x: f32[2,6,3]", "hocket.all_to_all_along(%x, 0, 1, @g)"),
+            "dim 1 of size 6 does not divide by the group's size 4");
+}
+
+TEST(Along, ATailGoesBehindTheRowsOfAnExchange) {
+  EXPECT_EQ(type_of("%x: f32[8,3], %t: f32[2,3]", "hocket.all_to_all_single(%x, [], [], @g, %t)"), "f32[10,3]");
+  EXPECT_EQ(type_of("%x: f32[8,3], %t: f32[1,3]", "hocket.all_to_all_single(%x, [1,2,3,4], [2,2,2,2], @g, %t)"),
+            "f32[11,3]");
+  EXPECT_EQ(type_of("%x: f32[s0*4,3], %t: f32[1,3]", "hocket.all_to_all_single(%x, [], [], @g, %t)"),
+            "f32[s0*4 + 1,3]");
+  EXPECT_EQ(type_of("%x: f32[2,4,5,3], %t: f32[1,3]", "hocket.all_to_all_along(%x, 0, 1, @g, %t)"), "f32[41,3]");
+  EXPECT_EQ(type_of("%x: f32[2,4,5,3], %t: f32[1,7]", "hocket.all_to_all_along(%x, 0, 1, @g, %t)"),
+            "120 elements can't be cut into rows of 7 as argument 4 (tail) has them");
+  EXPECT_EQ(type_of("%x: f32[8,3], %t: f16[1,3]", "hocket.all_to_all_single(%x, [], [], @g, %t)"),
+            "argument 4 (tail) is f16[1, 3], expected rows of f32");
+}
+
 TEST(ReduceScatter, ADim0ThatDoesNotDivideIsAnErrorWithItsSizeAndTheGroups) {
   EXPECT_EQ(c10d("%x: f32[6,3]", R"(reduce_scatter_tensor(%x, "sum", 4, @g))"),
             "dim 0 of size 6 does not divide by the group's size 4");

@@ -9,6 +9,8 @@ namespace hocket {
 
 namespace {
 
+constexpr std::size_t tail_argument = 4;  // of hocket's own all-to-alls
+
 // The same call with other tensors as argument 0.
 std::vector<Arg> with_first(CollectiveCall& call, const std::vector<OperandId>& first) {
   std::vector<Arg> args = call.emitter().arguments(call.node());
@@ -43,6 +45,21 @@ Status lower_to_new_results(Emitter& emit, NodeId node) {
   for (std::size_t k = 0; k < emit.graph().outputs(node).size(); ++k)
     writes.push_back(call.writable(emit.operand(node, k), false));
   call.emit(emit.graph().op_name(node), with_first(call, reads), emit.keywords(node), writes);
+  return {};
+}
+
+// An all-to-all whose parts lie in rows goes as messages between two ranks, and what comes behind its result is copied there.
+template <bool in_rows>
+Status lower_exchange(Emitter& emit, NodeId node) {
+  HOCKET_TRY(CollectiveCall call, CollectiveCall::of(emit, node));
+  if (in_rows) call.keep_ordinary(OrdinaryReason::point_to_point);
+  else if (sizes_may_differ(emit.graph(), node)) call.keep_ordinary(OrdinaryReason::uneven_parts);
+  std::vector<OperandId> reads;
+  for (const OperandId value : call.tensors(0)) reads.push_back(call.readable(value));
+  std::vector<Arg> args = with_first(call, reads);
+  for (const OperandId tail : call.tensors(tail_argument)) args[tail_argument] = Arg::value(call.readable(tail));
+  const OperandId result = call.writable(emit.operand(node, 0), false);
+  call.emit(emit.graph().op_name(node), args, emit.keywords(node), std::vector{result});
   return {};
 }
 
@@ -131,6 +148,8 @@ void add_collective_lowerings(LoweringRegistry& registry) {
       lower_to_new_results);
   add(registry, "_dtensor", {"shard_dim_alltoall"}, to_new, lower_to_new_results);
   add(registry, "hocket", {"all_gather_along", "reduce_scatter_along"}, to_new, lower_to_new_results);
+  add(registry, "hocket", {"all_to_all_along"}, "from and to contiguous memory", lower_exchange<true>);
+  add(registry, "hocket", {"all_to_all_single"}, to_new, lower_exchange<false>);
   add(registry, space, {"all_gather_into_tensor_out", "reduce_scatter_tensor_out"},
       "from a communication buffer to `out`", lower_to_out);
   add(registry, "symm_mem",

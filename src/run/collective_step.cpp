@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <array>
+#include <cstring>
+#include <limits>
 
 #include "ir/node_facts.h"
 
@@ -30,6 +32,7 @@ constexpr std::array forms = {
     Form{"_c10d_functional.reduce_scatter_tensor_out.default"},
     Form{"_c10d_functional.reduce_scatter_tensor_coalesced.default"},
     Form{"_c10d_functional.all_to_all_single.default"},
+    Form{"hocket.all_to_all_single.default"},
     Form{"_c10d_functional.broadcast.default"},
     Form{"_c10d_functional.broadcast_.default"},
     Form{"hocket.all_gather_along.default", CollectiveAlgorithm::automatic, 0, 1},
@@ -66,6 +69,19 @@ Result<std::int64_t> rows_before(const TypeView& type, const Arg& dim) {
   return rows;
 }
 
+// hocket's own all-to-alls: (input, two lists or dims, group, tail).
+constexpr std::size_t tail_arg = 4;
+constexpr std::string_view exchange_along = "hocket.all_to_all_along.default";
+constexpr std::int32_t exchange_tag = std::numeric_limits<std::int32_t>::min();  // no program's own
+
+Result<std::size_t> dim_of(const TypeView& type, const Arg& arg) {
+  if (!arg.is(ArgKind::integer)) return fail(ErrorKind::input, "the dim is no number");
+  const auto dims = static_cast<std::int64_t>(type.shape.size());
+  const std::int64_t dim = arg.as_integer() < 0 ? arg.as_integer() + dims : arg.as_integer();
+  if (dim < 0 || dim >= dims) return fail(ErrorKind::input, "dim {} of a tensor with {}", arg.as_integer(), dims);
+  return static_cast<std::size_t>(dim);
+}
+
 std::vector<OperandId> operands_in(const Program& program, const Arg& arg) {
   std::vector<OperandId> operands;
   program.pool().for_each_value(arg, [&](const Arg& value) { operands.push_back(value.as_operand()); });
@@ -84,8 +100,14 @@ Result<CollectiveStep> CollectiveStep::create(const Program& program, StepId ste
     HOCKET_CHECK(collective.take_messages(program, step));
     return collective;
   }
+  if (program.op_name(step) == exchange_along) {
+    HOCKET_CHECK(collective.take_exchanged_rows(program, step));
+    HOCKET_CHECK(collective.take_tail(program, step));
+    return collective;
+  }
   HOCKET_CHECK(collective.take_tensors(program, step));
   HOCKET_CHECK(collective.take_arguments(program, step));
+  HOCKET_CHECK(collective.take_tail(program, step));
   collective.transfers_.resize(collective.parts_.size());
   return collective;
 }
@@ -146,8 +168,79 @@ Status CollectiveStep::cut_to_rows(std::int64_t rows) {
   return {};
 }
 
+// The rows of a tail follow those that come.
+Status CollectiveStep::take_tail(const Program& program, StepId step) {
+  const auto args = program.args(step);
+  if (kind_ != CollectiveKind::all_to_all || args.size() <= tail_arg) return {};
+  const OperandId result = program.writes(step)[0];
+  for (const OperandId tail : operands_in(program, args[tail_arg])) {
+    Copy copy;
+    HOCKET_TRY(copy.from, tensor_of(program, tail));
+    HOCKET_TRY(copy.to, tensor_of(program, result));
+    HOCKET_TRY(copy.bytes, elements_of(program, tail));
+    HOCKET_TRY(std::int64_t before, elements_of(program, result));
+    const auto size = static_cast<std::int64_t>(size_of(program.type(tail).dtype));
+    copy.to.offset += (before - copy.bytes) * size;
+    copy.bytes *= size;
+    copies_.push_back(copy);
+  }
+  return {};
+}
+
+// Row by row of what lies before the dims: a part for each rank along the one, a part of each rank along the other.
+Status CollectiveStep::take_exchanged_rows(const Program& program, StepId step) {
+  in_messages_ = true;
+  const auto args = program.args(step);
+  const OperandId input = operands_in(program, args[0])[0];
+  const TypeView type = program.type(input);
+  dtype_ = type.dtype;
+  HOCKET_TRY(const std::size_t gather, dim_of(type, args[1]));
+  HOCKET_TRY(const std::size_t shard, dim_of(type, args[2]));
+  Part whole;
+  HOCKET_TRY(whole.input, tensor_of(program, input));
+  HOCKET_TRY(whole.output, tensor_of(program, program.writes(step)[0]));
+  const std::int64_t ranks = group_.group().size();
+  const auto own = static_cast<std::int32_t>(group_.group().place());
+  const auto size = static_cast<std::int64_t>(size_of(dtype_));
+  // As three dims: those before both, those between, and those behind, with the part of the first dim of each that is cut.
+  const std::size_t first = std::min(gather, shard);
+  const std::size_t second = std::max(gather, shard);
+  std::int64_t outer = 1;
+  std::int64_t middle = 1;
+  std::int64_t inner = 1;
+  for (std::size_t d = 0; d < type.shape.size(); ++d) {
+    if (!type.shape[d].is_static()) return fail(ErrorKind::input, "an operand has a symbolic size");
+    (d < first ? outer : d < second ? middle : inner) *= type.shape[d].value();
+  }
+  const bool shards_first = shard < gather;
+  // A piece is what lies together on both sides.
+  const std::int64_t rows = shards_first ? middle / ranks : middle;
+  const std::int64_t count = shards_first ? inner : inner / ranks;
+  for (std::int64_t o = 0; o < outer; ++o) {
+    for (std::int64_t peer = 0; peer < ranks; ++peer) {
+      for (std::int64_t row = 0; row < rows && count > 0; ++row) {
+        const std::int64_t by_part = (o * ranks + peer) * rows + row;  // where the parts lie behind each other
+        const std::int64_t by_row = (o * rows + row) * ranks + peer;
+        Part piece = whole;
+        piece.input.offset += (shards_first ? by_part : by_row) * count * size;
+        piece.output.offset += (shards_first ? by_row : by_part) * count * size;
+        if (peer == own) {
+          copies_.push_back({piece.input, piece.output, count * size});
+          continue;
+        }
+        for (const auto direction : {Message::Direction::send, Message::Direction::receive}) {
+          parts_.push_back({direction == Message::Direction::send ? piece.input : piece.output, {}, count});
+          messages_.push_back({direction, nullptr, count, static_cast<std::int32_t>(peer), exchange_tag});
+        }
+      }
+    }
+  }
+  return {};
+}
+
 // isend and irecv (tensor, peer, tag, group); batch_p2p_ops (operations, peers, tags, tensors, group).
 Status CollectiveStep::take_messages(const Program& program, StepId step) {
+  in_messages_ = true;
   const bool is_batch = program.op_name(step) == "_c10d_functional.batch_p2p_ops.default";
   const auto args = program.args(step);
   const std::vector<OperandId> tensors = operands_in(program, args[is_batch ? 3 : 0]);
@@ -194,7 +287,10 @@ Status CollectiveStep::take_arguments(const Program& program, StepId step) {
 }
 
 Work CollectiveStep::start(const ProgramMemory& memory) {
-  if (kind_ == CollectiveKind::p2p) {
+  for (const Copy& copy : copies_) {
+    std::memcpy(copy.to.in(memory), copy.from.in(memory), static_cast<std::size_t>(copy.bytes));
+  }
+  if (in_messages_) {
     for (std::size_t i = 0; i < parts_.size(); ++i) messages_[i].data = parts_[i].input.in(memory);
     return group_.batch(messages_, dtype_, options_);
   }

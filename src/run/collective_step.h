@@ -31,10 +31,18 @@ class CollectiveStep {
     Tensor output;
     std::int64_t count = 0;
   };
+  // What is only copied, by the thread that starts the step.
+  struct Copy {
+    Tensor from;
+    Tensor to;
+    std::int64_t bytes = 0;
+  };
 
   explicit CollectiveStep(const Communicator& group) : group_(group) {}
   Status take_tensors(const Program& program, StepId step);
   Status cut_to_rows(std::int64_t rows);
+  Status take_tail(const Program& program, StepId step);
+  Status take_exchanged_rows(const Program& program, StepId step);
   Status take_messages(const Program& program, StepId step);
   Status take_arguments(const Program& program, StepId step);
   static Result<Tensor> tensor_of(const Program& program, OperandId operand);
@@ -48,7 +56,9 @@ class CollectiveStep {
   std::vector<std::int64_t> input_splits_, output_splits_;  // elements; empty: equal parts
   std::vector<Part> parts_;
   std::vector<Transfer> transfers_;  // made anew at each start, without an allocation
-  std::vector<Message> messages_;    // instead of transfers, where it sends and receives
+  bool in_messages_ = false;         // it sends and receives
+  std::vector<Message> messages_;    // then, instead of transfers
+  std::vector<Copy> copies_;         // beside them
 };
 
 }  // namespace hocket

@@ -166,6 +166,92 @@ TEST(Executor, collectives_along_a_later_dim_move_its_rows) {
   });
 }
 
+// Each rank's x is 100 times its rank and the index: [ranks, experts, rows] for the first, [experts, ranks, rows] for the second.
+TEST(Executor, exchanges_take_rows_from_where_they_lie) {
+  constexpr int ranks = 3, experts = 2, rows = 2;
+  const Program program = planned(R"(graph @g(%x: f32[12]) {
+  group @all = ranks[0,1,2]
+  %by_rank = aten.view(%x, [3, 2, 2])
+  %by_expert = aten.view(%x, [2, 3, 2])
+  %there = hocket.all_to_all_along(%by_rank, 2, 0, @all)
+  %back = hocket.all_to_all_along(%by_expert, 0, 1, @all)
+  %w1 = _c10d_functional.wait_tensor(%there)
+  %w2 = _c10d_functional.wait_tensor(%back)
+  return %w1, %w2
+})");
+  on_ranks(ranks, [&](const World& world) {
+    const Rank1 rank(world, program);
+    for (int run = 0; run < 3; ++run) {
+      Floats x = numbers_of(world.rank() + run, 12);
+      const Status status = rank.run(x);
+      ASSERT_TRUE(status) << status.error().to_string();
+      Floats there;
+      Floats back;
+      for (int e = 0; e < experts; ++e) {
+        for (int from = 0; from < ranks; ++from) {
+          for (int r = 0; r < rows; ++r)
+            there.push_back(static_cast<float>((from + run) * 100 + (world.rank() * experts + e) * rows + r));
+        }
+      }
+      for (int from = 0; from < ranks; ++from) {
+        for (int e = 0; e < experts; ++e) {
+          for (int r = 0; r < rows; ++r)
+            back.push_back(static_cast<float>((from + run) * 100 + (e * ranks + world.rank()) * rows + r));
+        }
+      }
+      EXPECT_EQ(rank.result(0), there);
+      EXPECT_EQ(rank.result(1), back);
+    }
+  });
+}
+
+TEST(Executor, what_is_appended_to_an_exchange_lies_behind_it) {
+  const Program program = planned(R"(graph @g(%x: f32[4]) {
+  group @both = ranks[0,1]
+  %tail = aten.add.Tensor(%x, %x)
+  %even = hocket.all_to_all_single(%x, [], [], @both, %tail)
+  %given = hocket.all_to_all_single(%x, [2, 2], [2, 2], @both, %x)
+  %by_rank = aten.view(%x, [2, 2])
+  %turned = hocket.all_to_all_along(%by_rank, 1, 0, @both, %tail)
+  %w1 = _c10d_functional.wait_tensor(%even)
+  %w2 = _c10d_functional.wait_tensor(%given)
+  %w3 = _c10d_functional.wait_tensor(%turned)
+  return %w1, %w2, %w3
+})");
+  on_ranks(2, [&](const World& world) {
+    const Rank1 rank(world, program);
+    Floats x = numbers_of(world.rank(), 4);
+    const Status status = rank.run(x);
+    ASSERT_TRUE(status) << status.error().to_string();
+    Floats expected = world.rank() == 0 ? Floats({0, 1, 100, 101}) : Floats({2, 3, 102, 103});
+    Floats doubled = expected;
+    for (const float value : x) {
+      expected.push_back(value);
+      doubled.push_back(2 * value);
+    }
+    EXPECT_EQ(rank.result(0), doubled);
+    EXPECT_EQ(rank.result(1), expected);
+    EXPECT_EQ(rank.result(2), doubled);
+  });
+}
+
+TEST(Executor, a_rank_alone_exchanges_with_itself) {
+  const Program program = planned(R"(graph @g(%x: f32[4]) {
+  group @own = ranks[0]
+  %by_rank = aten.view(%x, [1, 2, 2])
+  %turned = hocket.all_to_all_along(%by_rank, 2, 0, @own)
+  %w = _c10d_functional.wait_tensor(%turned)
+  return %w
+})");
+  on_ranks(1, [&](const World& world) {
+    const Rank1 rank(world, program);
+    Floats x = numbers_of(3, 4);
+    const Status status = rank.run(x);
+    ASSERT_TRUE(status) << status.error().to_string();
+    EXPECT_EQ(rank.result(0), x);
+  });
+}
+
 TEST(Executor, a_kernel_that_fails_is_named_and_the_next_run_is_well) {
   const Program program = planned(fails_between);
   on_ranks(2, [&](const World& world) {

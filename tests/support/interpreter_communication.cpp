@@ -108,7 +108,7 @@ std::vector<Word> Machine::exchanged(const Invocation& call, std::span<const Ten
     case CollectiveKind::broadcast: return interpreter::broadcast(exchange, integer_arg(call, 1));
     case CollectiveKind::all_to_all: {
       const Sizes& shape = given[rank].shape;
-      if (base_name(call.op) == "shard_dim_alltoall")
+      if (base_name(call.op) == "shard_dim_alltoall" || base_name(call.op) == "all_to_all_along")
         return shard_dim_all_to_all(exchange, wrapped_dim(integer_arg(call, 1), shape.size()),
                                     wrapped_dim(integer_arg(call, 2), shape.size()));
       const std::int64_t rows = shape.empty() ? 0 : shape[0];
@@ -118,6 +118,16 @@ std::vector<Word> Machine::exchanged(const Invocation& call, std::span<const Ten
     case CollectiveKind::p2p: break;
   }
   throw Halt(fmt::format("{} is no collective", call.op), ErrorKind::internal);
+}
+
+// What an all-to-all of hocket's own puts behind what comes: (…, …, …, group, tail).
+void Machine::append_tail(const Invocation& call, std::size_t rank, std::vector<Word>& words) {
+  constexpr std::size_t position = 4;
+  if (comm_of(call).kind != CollectiveKind::all_to_all || call.args.size() <= position) return;
+  for (const std::size_t tensor : tensors_of(call.args[position])) {
+    const Tensor tail = Reader(*this, rank, call).read(tensor, true);
+    words.insert(words.end(), tail.words.begin(), tail.words.end());
+  }
 }
 
 Machine::Delivery Machine::exchange(const Invocation& call) {
@@ -132,6 +142,7 @@ Machine::Delivery Machine::exchange(const Invocation& call) {
       given.push_back(Reader(*this, rank, call).read(tensors[k], only_moves(comm_of(call))));
     for (std::size_t rank = 0; rank < ranks_.size(); ++rank) {
       delivery.words[rank].push_back(exchanged(call, given, rank));
+      append_tail(call, rank, delivery.words[rank].back());
       if (static_cast<std::int64_t>(delivery.words[rank].back().size()) != delivery.places[k].layout.count())
         throw Halt(fmt::format("gives {} elements, but the program says {}", delivery.words[rank].back().size(),
                                delivery.places[k].layout.count()));

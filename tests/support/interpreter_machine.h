@@ -115,6 +115,7 @@ class Machine {
   Delivery send_and_receive(const Invocation& call);
   Delivery hashed_exchange(const Invocation& call);
   std::vector<Word> exchanged(const Invocation& call, std::span<const Tensor> given, std::size_t rank) const;
+  void append_tail(const Invocation& call, std::size_t rank, std::vector<Word>& words);
   std::vector<Place> targets_of_collective(const Invocation& call) const;
   void write_scratch(const Invocation& call);
   void take_off(const Invocation& call, Delivery delivery);
