@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "hocket/ir/text.h"
+#include "support/parsed_graph.h"
 #include "support/same_values.h"
 #include "support/soundness.h"
 
@@ -24,12 +25,6 @@ std::string scattered(std::string_view divisor, std::string_view more = "", std:
 }
 
 Result<RewriteResult> changed(const Graph& graph) { return late_divisions(graph); }
-
-Graph graph_of(const std::string& text) {
-  auto graph = parse_graph(text, "test");
-  EXPECT_TRUE(graph) << graph.error().to_string();
-  return std::move(*graph);
-}
 
 void expect_unchanged(const std::string& text) {
   const auto result = changed(graph_of(text));

@@ -3,24 +3,12 @@
 #include <gtest/gtest.h>
 
 #include "hocket/ir/text.h"
+#include "support/parsed_graph.h"
 #include "support/same_values.h"
 #include "support/soundness.h"
 
 namespace hocket {
 namespace {
-
-Graph graph_of(std::string_view text) {
-  auto graph = parse_graph(text, "test");
-  EXPECT_TRUE(graph) << graph.error().to_string();
-  return std::move(*graph);
-}
-
-std::size_t count_of(const Graph& graph, std::string_view op) {
-  std::size_t count = 0;
-  for (std::size_t i = 0; i < graph.size(); ++i)
-    count += graph.node(NodeId(i)).kind == NodeKind::op && graph.op_name(NodeId(i)) == op ? 1 : 0;
-  return count;
-}
 
 constexpr std::string_view cast_op = "prims.convert_element_type.default";
 
