@@ -35,7 +35,6 @@ class Matcher {
       : graph_(graph), options_(options), users_(graph), last_write_(last_writes(graph)) {}
 
   std::optional<Exchange> match(NodeId id) const {
-    if (!is_op(graph_, id, "_c10d_functional.all_to_all_single.default")) return std::nullopt;
     Exchange found;
     found.collective = id;
     for (const NodeId user : users_.of(id)) {
@@ -70,6 +69,14 @@ class Matcher {
   bool is_plain_view(NodeId id) const {
     return is_plain(id) && graph_.node(id).view_of.valid() && !graph_.node(id).wait_of.valid() && is_plain(input(id)) &&
            fuse::elements_of(graph_, id) == fuse::elements_of(graph_, input(id));
+  }
+  // The last of the views that follow from each other, each the only user of the one before.
+  NodeId behind_views(NodeId at, std::vector<NodeId>& views) const {
+    for (NodeId next = only_user(at); next.valid() && is_plain_view(next); next = only_user(at)) {
+      views.push_back(next);
+      at = next;
+    }
+    return at;
   }
   bool asks_for_size(NodeId id) const { return is_op(graph_, id, "aten.sym_size.int"); }
   bool is_written_from(NodeId value, NodeId here_on) const {
@@ -139,11 +146,7 @@ class Matcher {
   // The wait -> views -> clone(permute()). The part of each rank goes behind other dims.
   std::optional<Turned> turned_after(NodeId wait) const {
     Turned turned;
-    NodeId at = wait;
-    for (NodeId next = only_user(at); next.valid() && is_plain_view(next); next = only_user(at)) {
-      turned.gone.push_back(next);
-      at = next;
-    }
+    const NodeId at = behind_views(wait, turned.gone);
     const NodeId permute = only_user(at);
     const NodeId copy = permute.valid() ? only_user(permute) : NodeId::none();
     const auto order = copy.valid() && input(permute) == at && input(copy) == permute ? order_of(copy) : std::nullopt;
@@ -174,11 +177,7 @@ class Matcher {
   // The wait -> views -> cat([it, tail]).
   void find_tail(Exchange& found) const {
     std::vector<NodeId> views;
-    NodeId at = found.wait;
-    for (NodeId next = only_user(at); next.valid() && is_plain_view(next); next = only_user(at)) {
-      views.push_back(next);
-      at = next;
-    }
+    const NodeId at = behind_views(found.wait, views);
     const NodeId cat = only_user(at);
     if (!cat.valid() || !is_op(graph_, cat, "aten.cat.default") || !is_plain(cat)) return;
     const auto args = graph_.args(cat);
@@ -204,39 +203,38 @@ class Matcher {
   std::vector<NodeId> last_write_;  // by storage
 };
 
-class ExchangeRows {
- public:
-  ExchangeRows(const Graph& graph, const ExchangeRowsOptions& options)
-      : graph_(graph), options_(options), rewriter_(graph) {}
+// Most graphs have no all-to-all: nothing is asked of them.
+std::vector<Exchange> find_exchanges(const Graph& graph, const ExchangeRowsOptions& options) {
+  std::vector<Exchange> list;
+  std::optional<Matcher> matcher;
+  for (std::size_t i = 0; i < graph.size(); ++i) {
+    if (!is_op(graph, NodeId(i), "_c10d_functional.all_to_all_single.default")) continue;
+    if (!matcher) matcher.emplace(graph, options);
+    if (auto found = matcher->match(NodeId(i))) list.push_back(std::move(*found));
+  }
+  return list;
+}
 
-  Result<RewriteResult> run() {
-    const Matcher matcher(graph_, options_);
-    for (std::size_t i = 0; i < graph_.size(); ++i) {
-      if (auto found = matcher.match(NodeId(i))) add(std::move(*found));
-    }
-    const auto turned = std::count_if(list_.begin(), list_.end(),
-                                      [](const Exchange& exchange) { return exchange.before || exchange.after; });
-    const auto with_tail =
-        std::count_if(list_.begin(), list_.end(), [](const Exchange& exchange) { return exchange.cat.valid(); });
-    RewriteResult result;
-    result.report = fmt::format("{} all-to-alls move rows to where they belong, {} leave room for what is appended",
-                                turned, with_tail);
-    if (list_.empty()) return result;
+class ExchangeWriter {
+ public:
+  ExchangeWriter(const Graph& graph, const ExchangeRowsOptions& options, const std::vector<Exchange>& list)
+      : graph_(graph), options_(options), rewriter_(graph), list_(list) {
+    for (std::size_t k = 0; k < list.size(); ++k) note(list[k], k);
+  }
+
+  Result<Graph> rewritten() {
     for (std::size_t i = 0; i < graph_.size(); ++i) write(NodeId(i));
-    HOCKET_TRY(result.graph, rewriter_.finish());
-    return result;
+    return rewriter_.finish();
   }
 
  private:
-  void add(Exchange exchange) {
+  void note(const Exchange& exchange, std::size_t index) {
     for (const auto* turned : {&exchange.before, &exchange.after}) {
-      if (!*turned) continue;
-      for (const NodeId gone : (*turned)->gone) gone_.insert(gone);
+      if (*turned) gone_.insert((*turned)->gone.begin(), (*turned)->gone.end());
     }
-    for (const NodeId view : exchange.views) gone_.insert(view);
+    gone_.insert(exchange.views.begin(), exchange.views.end());
     if (exchange.cat.valid()) gone_.insert(exchange.cat);
-    by_node_[exchange.collective] = by_node_[exchange.wait] = list_.size();
-    list_.push_back(std::move(exchange));
+    by_node_[exchange.collective] = by_node_[exchange.wait] = index;
   }
 
   void write(NodeId id) {
@@ -315,7 +313,7 @@ class ExchangeRows {
   const Graph& graph_;
   const ExchangeRowsOptions& options_;
   GraphRewriter rewriter_;
-  std::vector<Exchange> list_;
+  const std::vector<Exchange>& list_;
   std::map<NodeId, std::size_t> by_node_;  // collectives and waits
   std::map<NodeId, NodeId> in_flight_;     // by the old collective: the new one
   std::set<NodeId> gone_;
@@ -324,7 +322,18 @@ class ExchangeRows {
 }  // namespace
 
 Result<RewriteResult> exchange_rows(const Graph& graph, const ExchangeRowsOptions& options) {
-  return ExchangeRows(graph, options).run();
+  const std::vector<Exchange> list = find_exchanges(graph, options);
+  const auto turned = std::count_if(list.begin(), list.end(),
+                                    [](const Exchange& exchange) { return exchange.before || exchange.after; });
+  const auto with_tail =
+      std::count_if(list.begin(), list.end(), [](const Exchange& exchange) { return exchange.cat.valid(); });
+  RewriteResult result;
+  result.report = fmt::format("{} all-to-alls move rows to where they belong, {} leave room for what is appended",
+                              turned, with_tail);
+  if (!list.empty()) {
+    HOCKET_TRY(result.graph, ExchangeWriter(graph, options, list).rewritten());
+  }
+  return result;
 }
 
 }  // namespace hocket

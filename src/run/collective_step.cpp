@@ -59,16 +59,6 @@ Result<std::int64_t> elements_of(const Program& program, OperandId operand) {
   return elements;
 }
 
-// What lies before the dim along which it is communicated, each as if it were alone.
-Result<std::int64_t> rows_before(const TypeView& type, const Arg& dim) {
-  if (!dim.is(ArgKind::integer)) return fail(ErrorKind::input, "the dim is no number");
-  const auto dims = static_cast<std::int64_t>(type.shape.size());
-  const std::int64_t along = dim.as_integer() < 0 ? dim.as_integer() + dims : dim.as_integer();
-  std::int64_t rows = 1;
-  for (std::int64_t d = 0; d < std::min(along, dims); ++d) rows *= type.shape[static_cast<std::size_t>(d)].value();
-  return rows;
-}
-
 // hocket's own all-to-alls: (input, two lists or dims, group, tail).
 constexpr std::size_t tail_arg = 4;
 constexpr std::string_view exchange_along = "hocket.all_to_all_along.default";
@@ -80,6 +70,14 @@ Result<std::size_t> dim_of(const TypeView& type, const Arg& arg) {
   const std::int64_t dim = arg.as_integer() < 0 ? arg.as_integer() + dims : arg.as_integer();
   if (dim < 0 || dim >= dims) return fail(ErrorKind::input, "dim {} of a tensor with {}", arg.as_integer(), dims);
   return static_cast<std::size_t>(dim);
+}
+
+// What lies before the dim along which it is communicated, each as if it were alone.
+Result<std::int64_t> rows_before(const TypeView& type, const Arg& arg) {
+  HOCKET_TRY(const std::size_t along, dim_of(type, arg));
+  std::int64_t rows = 1;
+  for (std::size_t d = 0; d < along; ++d) rows *= type.shape[d].value();
+  return rows;
 }
 
 std::vector<OperandId> operands_in(const Program& program, const Arg& arg) {
