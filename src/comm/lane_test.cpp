@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <condition_variable>
+#include <future>
 #include <mutex>
 #include <thread>
 
@@ -204,6 +205,25 @@ TEST(LaneThreads, rest_when_they_have_let_go_of_all_runners_but_not_for_longer_t
   gate.reset();
   threads.rest(30s);
   EXPECT_TRUE(watch.expired());
+}
+
+TEST(LaneThreads, rest_for_one_of_them_when_all_others_do) {
+  struct Restful final : Runner {
+    explicit Restful(const LaneThreads& its_threads) : threads(its_threads) {}
+    void help(WorkState&) override {}
+    void drain() override {
+      const auto start = std::chrono::steady_clock::now();
+      threads.rest(30s);
+      took.set_value(std::chrono::steady_clock::now() - start);
+    }
+    const LaneThreads& threads;
+    std::promise<std::chrono::steady_clock::duration> took;
+  };
+  LaneThreads threads;
+  threads.add_runner();
+  auto restful = std::make_shared<Restful>(threads);
+  threads.run(restful);
+  EXPECT_LT(restful->took.get_future().get(), 20s);
 }
 
 }  // namespace

@@ -1,5 +1,7 @@
 #include "comm/lane_threads.h"
 
+#include <algorithm>
+
 #include "comm/prompt_thread.h"
 #include "comm/runner.h"
 
@@ -54,8 +56,10 @@ void LaneThreads::run(std::shared_ptr<Runner> runner) {
 
 void LaneThreads::rest(std::chrono::milliseconds longest) const {
   std::unique_lock lock(shared_->mutex);
-  shared_->rested.wait_for(lock, longest,
-                           [this] { return shared_->waiting.empty() && shared_->idle == shared_->threads.size(); });
+  const auto is_caller = [](const std::thread& thread) { return thread.get_id() == std::this_thread::get_id(); };
+  const auto busy_here = static_cast<std::size_t>(std::ranges::count_if(shared_->threads, is_caller));
+  shared_->rested.wait_for(
+      lock, longest, [&] { return shared_->waiting.empty() && shared_->idle + busy_here == shared_->threads.size(); });
 }
 
 std::size_t LaneThreads::count() const {

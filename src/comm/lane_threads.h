@@ -27,7 +27,7 @@ class LaneThreads {
   void remove_runner();
   // Some thread will call runner->drain(), at once: if all are busy there is a new one.
   void run(std::shared_ptr<Runner> runner);
-  // Waits until no thread is at a runner any more, for so long at most: one may be at calls that others don't come to.
+  // Waits until no other thread is at a runner any more, for so long at most: one may be at calls that others don't come to.
   void rest(std::chrono::milliseconds longest) const;
   std::size_t count() const;
 

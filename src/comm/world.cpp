@@ -22,14 +22,15 @@ struct World::State {
         groups(launch.world_size, launch.rank),
         neighbours(std::move(its_neighbours)),
         transport(its_transport) {}
-  // A thread that has run the program's last call may still hold the lane, and with it MPI, which the program may end next.
-  ~State() {
-    if (neighbours.wire) threads->rest(longest_rest);
-  }
+  // A thread that has run the program's last call may still hold the lane: its memory and descriptors, which are given back when
+  // this returns, and maybe MPI, which the program may end next.
+  ~State() { threads->rest(neighbours.wire ? longest_rest : longest_rest_on_one_host); }
   State(const State&) = delete;
   State& operator=(const State&) = delete;
 
-  static constexpr std::chrono::milliseconds longest_rest{1000};  // calls may be left alone
+  // Calls may be left alone, and other ranks not come to them.
+  static constexpr std::chrono::milliseconds longest_rest{1000};
+  static constexpr std::chrono::milliseconds longest_rest_on_one_host{100};
   LaunchInfo launch;
   WorldOptions options;
   GroupTable groups;
