@@ -57,14 +57,17 @@ function(hocket_gtest name library)
   endif()
 
   set(long "Long*:*.Long*:*/Long*")
+  set(alone "*Alone.Long*") # they measure time: no other test runs meanwhile
   set(discovery TEST_PREFIX ${name}. NO_PRETTY_TYPES NO_PRETTY_VALUES DISCOVERY_MODE PRE_TEST DISCOVERY_TIMEOUT 60)
   set(longest 120)
   if(HOCKET_SANITIZE)
     set(longest 600)
   endif()
   gtest_discover_tests(${program} ${discovery} TEST_FILTER "-${long}" PROPERTIES TIMEOUT ${longest})
-  gtest_discover_tests(${program} ${discovery} TEST_FILTER "${long}" TEST_LIST ${program}_LONG_TESTS
+  gtest_discover_tests(${program} ${discovery} TEST_FILTER "${long}-${alone}" TEST_LIST ${program}_LONG_TESTS
     PROPERTIES LABELS long TIMEOUT 1800)
+  gtest_discover_tests(${program} ${discovery} TEST_FILTER "${alone}" TEST_LIST ${program}_LONE_TESTS
+    PROPERTIES LABELS long TIMEOUT 1800 RUN_SERIAL TRUE)
 endfunction()
 
 foreach(room IN LISTS HOCKET_CORE_ROOMS)

@@ -89,15 +89,9 @@ class Matcher {
 
   bool has_equal_parts(NodeId id) const {
     const auto args = graph_.args(id);
-    for (const std::size_t list : {std::size_t{1}, std::size_t{2}}) {
-      if (list >= args.size() || !args[list].is(ArgKind::list)) return false;
-      const auto sizes = graph_.pool().elements(args[list]);
-      if (!std::all_of(sizes.begin(), sizes.end(), [&](const Arg& size) {
-            return size.is(ArgKind::integer) && size.as_integer() == sizes[0].as_integer();
-          }))
-        return false;
-    }
-    return true;
+    return args.size() > 2 && std::ranges::all_of(args.subspan(1, 2), [&](const Arg& sizes) {
+             return sizes.is(ArgKind::list) && are_equal_sizes(graph_, sizes);
+           });
   }
 
   // The order that a permute gives dims, if the copy of it is dense.

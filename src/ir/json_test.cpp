@@ -11,6 +11,7 @@
 #include "hocket/ir/text.h"
 #include "hocket/ir/verify.h"
 #include "support/captures.h"
+#include "support/every_graph.h"
 #include "support/random_graph.h"
 
 namespace hocket {
@@ -30,25 +31,12 @@ void must_survive(const Graph& graph) {
   ASSERT_EQ(write_graph_json(*again), json);
 }
 
-void write_and_read_random_graphs(std::uint64_t first, std::uint64_t count) {
-  for (std::uint64_t seed = first; seed < first + count && !testing::Test::HasFatalFailure(); ++seed) {
-    SCOPED_TRACE(fmt::format("seed {}", seed));
-    must_survive(random_graph(seed));
-  }
-}
-
-TEST(Json, of_random_graphs_reads_back_as_the_same) { write_and_read_random_graphs(0, 1500); }
+TEST(Json, of_random_graphs_reads_back_as_the_same) { for_random_graphs(0, 1500, must_survive); }
 TEST(LongJson, of_random_graphs_reads_back_as_the_same) {
-  write_and_read_random_graphs(1'000'000, 1500 * times_longer);
+  for_random_graphs(1'000'000, 1500 * times_longer, must_survive);
 }
 
-TEST(Json, of_shipped_captures_reads_back_as_the_same) {
-  for (const std::string& path : shipped_captures()) {
-    const auto graph = read_graph(path);
-    ASSERT_TRUE(graph) << graph.error().to_string();
-    must_survive(*graph);
-  }
-}
+TEST(Json, of_shipped_captures_reads_back_as_the_same) { for_shipped_captures(must_survive); }
 
 // Every member that the capture has is in what is written, with the same value; storages may have other numbers.
 void compare_members(const nlohmann::json& before, const nlohmann::json& after, const std::string& where) {

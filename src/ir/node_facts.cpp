@@ -29,6 +29,12 @@ bool same_type(const TypeView& a, const TypeView& b) {
   return a.dtype == b.dtype && std::ranges::equal(a.shape, b.shape) && std::ranges::equal(a.strides, b.strides);
 }
 
+bool are_equal_sizes(const Graph& graph, const Arg& list) {
+  const auto sizes = graph.pool().elements(list);
+  return std::ranges::all_of(
+      sizes, [&](const Arg& size) { return size.is(ArgKind::integer) && size.as_integer() == sizes[0].as_integer(); });
+}
+
 std::vector<NodeId> last_writes(const Graph& graph) {
   std::vector<NodeId> last(graph.storages().size(), NodeId::none());
   for (std::size_t i = 0; i < graph.size(); ++i) {

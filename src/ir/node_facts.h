@@ -22,6 +22,9 @@ bool is_contiguous(const TypeView& type);
 // Dtype, sizes and strides; not where it begins.
 bool same_type(const TypeView& a, const TypeView& b);
 
+// The sizes of a list that is an argument are numbers, and all the same. True for none.
+bool are_equal_sizes(const Graph& graph, const Arg& list);
+
 // By storage: the last node that writes it; none() where no node does.
 std::vector<NodeId> last_writes(const Graph& graph);
 // Does a node behind `first` and before `last` write the tensor of `value`, or anything in its storage?

@@ -8,6 +8,7 @@
 #include "hocket/ir/file.h"
 #include "hocket/ir/verify.h"
 #include "support/captures.h"
+#include "support/every_graph.h"
 #include "support/random.h"
 #include "support/random_graph.h"
 
@@ -28,25 +29,12 @@ void must_survive(const Graph& graph) {
   ASSERT_EQ(print(*again), text);
 }
 
-void print_and_parse_random_graphs(std::uint64_t first, std::uint64_t count) {
-  for (std::uint64_t seed = first; seed < first + count && !testing::Test::HasFatalFailure(); ++seed) {
-    SCOPED_TRACE(fmt::format("seed {}", seed));
-    must_survive(random_graph(seed));
-  }
-}
-
-TEST(Text, of_random_graphs_parses_back_to_the_same) { print_and_parse_random_graphs(0, 1500); }
+TEST(Text, of_random_graphs_parses_back_to_the_same) { for_random_graphs(0, 1500, must_survive); }
 TEST(LongText, of_random_graphs_parses_back_to_the_same) {
-  print_and_parse_random_graphs(1'000'000, 1500 * times_longer);
+  for_random_graphs(1'000'000, 1500 * times_longer, must_survive);
 }
 
-TEST(Text, of_shipped_captures_parses_back_to_the_same) {
-  for (const std::string& path : shipped_captures()) {
-    const auto graph = read_graph(path);
-    ASSERT_TRUE(graph) << graph.error().to_string();
-    must_survive(*graph);
-  }
-}
+TEST(Text, of_shipped_captures_parses_back_to_the_same) { for_shipped_captures(must_survive); }
 
 TEST(Text, without_facts_still_describes_the_same_computation) {
   const Graph graph = random_graph(4, {.shape = GraphShape::fsdp});

@@ -20,7 +20,8 @@
 namespace hocket {
 namespace {
 
-constexpr std::uint64_t times_longer = 20;  // the suites that begin with Long
+constexpr std::uint64_t times_longer = 20;     // the suites that begin with Long
+constexpr std::size_t longest_print = 20'000;  // of a broken graph
 
 std::string all_of(const std::vector<Problem>& problems) {
   return problems.empty() ? "" : to_error(problems, "it").message;
@@ -86,12 +87,13 @@ void show(std::string_view title, const std::vector<Score>& scores) {
   std::fflush(stdout);
 }
 
-// Puts every defect into the graph once.
-void break_graph(const Graph& graph, Random& random, std::vector<Score>& scores) {
-  static const std::vector<GraphDefect> defects = graph_defects();
+// Puts every defect into a graph or a program once.
+template <class Draft, class Subject, class Defect>
+void break_with(const std::vector<Defect>& defects, const Subject& subject, Random& random,
+                std::vector<Score>& scores) {
   for (std::size_t i = 0; i < defects.size(); ++i) {
-    GraphDraft draft = GraphDraft::of(graph);
-    if (!defects[i].apply(draft, graph, random)) continue;
+    Draft draft = Draft::of(subject);
+    if (!defects[i].apply(draft, subject, random)) continue;
     const auto broken = draft.build();
     ASSERT_TRUE(broken) << defects[i].name << ": " << broken.error().to_string();
     const auto problems = verify(*broken);
@@ -99,23 +101,18 @@ void break_graph(const Graph& graph, Random& random, std::vector<Score>& scores)
     if (is_caught(problems, defects[i].kinds)) ++scores[i].caught;
     else
       ADD_FAILURE() << "not caught: " << defects[i].name << "\nfound: " << all_of(problems) << "\n"
-                    << (graph.size() < 200 ? print(*broken) : "");
+                    << print(*broken).substr(0, longest_print);
   }
+}
+
+void break_graph(const Graph& graph, Random& random, std::vector<Score>& scores) {
+  static const std::vector<GraphDefect> defects = graph_defects();
+  break_with<GraphDraft>(defects, graph, random, scores);
 }
 
 void break_program(const Program& program, Random& random, std::vector<Score>& scores) {
   static const std::vector<ProgramDefect> defects = program_defects();
-  for (std::size_t i = 0; i < defects.size(); ++i) {
-    ProgramDraft draft = ProgramDraft::of(program);
-    if (!defects[i].apply(draft, program, random)) continue;
-    const auto broken = draft.build();
-    ASSERT_TRUE(broken) << defects[i].name << ": " << broken.error().to_string();
-    const auto problems = verify(*broken);
-    ++scores[i].applied;
-    if (is_caught(problems, defects[i].kinds)) ++scores[i].caught;
-    else
-      ADD_FAILURE() << "not caught: " << defects[i].name << "\nfound: " << all_of(problems) << "\n" << print(*broken);
-  }
+  break_with<ProgramDraft>(defects, program, random, scores);
 }
 
 void break_random_graphs(std::uint64_t first, std::uint64_t count) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <initializer_list>
 
+#include "ir/node_facts.h"
 #include "lower/in_place_form.h"
 
 namespace hocket {
@@ -120,15 +121,8 @@ void add(LoweringRegistry& registry, std::string_view space, std::initializer_li
 bool sizes_may_differ(const Graph& graph, NodeId node) {
   const Collective* collective = graph.collective(node);
   if (collective == nullptr || collective->kind != CollectiveKind::all_to_all) return false;
-  for (const Arg& arg : graph.args(node)) {
-    if (!arg.is(ArgKind::list)) continue;
-    const auto sizes = graph.pool().elements(arg);
-    const auto same = [&](const Arg& size) {
-      return size.is(ArgKind::integer) && size.as_integer() == sizes[0].as_integer();
-    };
-    if (!std::all_of(sizes.begin(), sizes.end(), same)) return true;
-  }
-  return false;
+  return std::ranges::any_of(graph.args(node),
+                             [&](const Arg& arg) { return arg.is(ArgKind::list) && !are_equal_sizes(graph, arg); });
 }
 
 void add_collective_lowerings(LoweringRegistry& registry) {
