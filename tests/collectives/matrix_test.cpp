@@ -1,7 +1,9 @@
 // Every operator, dtype, reduce operation, size, layout, memory, algorithm and block size, on threads and processes, bit for bit.
 #include <gtest/gtest.h>
+#include <malloc.h>
 
 #include <algorithm>
+#include <limits>
 
 #include "collective_case.h"
 #include "comm/rounds.h"
@@ -74,7 +76,15 @@ CollectiveCase varied(CollectiveCase one, std::int32_t ranks, Random& random) {
   return one;
 }
 
+// Buffers come and go with each case. Where free() gives them back to the system, half of the time goes to fresh pages.
+void keep_freed_memory() {
+  mallopt(M_MMAP_THRESHOLD, 1 << 30);
+  mallopt(M_TRIM_THRESHOLD, std::numeric_limits<int>::max());
+  mallopt(M_TOP_PAD, 64 << 20);
+}
+
 void run_all(std::int32_t ranks, const std::vector<PreparedCase>& cases) {
+  keep_freed_memory();
   std::int64_t largest = 0;
   for (const PreparedCase& one : cases) {
     const std::int64_t elements = std::max(one.input_elements(), one.output_elements());
