@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "core_distance.h"
 #include "hocket/base/median.h"
 #include "hocket/base/units.h"
 #include "measuring.h"
@@ -33,12 +34,33 @@ std::string Point::to_string() const {
   return text;
 }
 
+std::size_t Point::fair_rounds() const {
+  std::vector<const Series*> present;
+  for (const Series& one : series) {
+    if (one.present()) present.push_back(&one);
+  }
+  if (present.empty()) return 0;
+  std::size_t fair = 0;
+  for (std::size_t round = 0; round < present[0]->rounds.size(); ++round) {
+    if (std::ranges::all_of(present, [&](const Series* one) { return is_fair(*present[0], *one, round); })) ++fair;
+  }
+  return fair;
+}
+
+bool is_fair(const Series& one, const Series& other, std::size_t round) {
+  if (round >= one.round_trips_ns.size() || round >= other.round_trips_ns.size()) return true;
+  return is_same_distance(one.round_trips_ns[round], other.round_trips_ns[round]);
+}
+
 Ratio paired_ratio(const Series& other, const Series& ours) {
-  std::vector<double> ratios;
+  std::vector<double> all;
+  std::vector<double> fair;
   const std::size_t rounds = std::min(other.rounds.size(), ours.rounds.size());
-  for (std::size_t i = 0; i < rounds; ++i)
-    ratios.push_back(upper_median(other.rounds[i]) / upper_median(ours.rounds[i]));
-  return {other.title, upper_median(std::move(ratios)), other.lowest() / ours.lowest()};
+  for (std::size_t i = 0; i < rounds; ++i) {
+    all.push_back(upper_median(other.rounds[i]) / upper_median(ours.rounds[i]));
+    if (is_fair(other, ours, i)) fair.push_back(all.back());
+  }
+  return {other.title, upper_median(fair.empty() ? all : fair), other.lowest() / ours.lowest()};
 }
 
 std::optional<Ratio> best_other_over(const Point& point, Side ours) {

@@ -13,14 +13,16 @@ Json series_json(const Series& series) {
   return {{"contestant", series.title},
           {"minimum_us", series.lowest()},
           {"median_us", series.median()},
-          {"rounds_us", series.rounds}};
+          {"rounds_us", series.rounds},
+          {"core_round_trips_ns", series.round_trips_ns}};
 }
 
 Json point_json(const Point& point) {
   Json contestants = Json::array();
   for (const Series& series : point.series) contestants.push_back(series_json(series));
-  Json json = {{"setting", point.setting}, {"ranks", point.ranks}, {"operator", name_of(point.op)},
-               {"bytes", point.bytes},     {"fill", point.fill},   {"contestants", contestants}};
+  Json json = {{"setting", point.setting},  {"ranks", point.ranks}, {"operator", name_of(point.op)},
+               {"bytes", point.bytes},      {"fill", point.fill},   {"fair_rounds", point.fair_rounds()},
+               {"contestants", contestants}};
   const auto add_ratio = [&](const char* name, Side side) {
     if (const auto ratio = best_other_over(point, side))
       json[name] = {{"best_other", ratio->other}, {"by_round", ratio->by_round}, {"of_minima", ratio->of_minima}};

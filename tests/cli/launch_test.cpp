@@ -56,10 +56,11 @@ TEST_F(LaunchCommand, WritesFilesForEachRank) {
 }
 
 TEST_F(LaunchCommand, TheSecretIsNotOnACommandLine) {
+  // Nor on that of the other rank's grep, which is looked at as well.
   const Outcome outcome = hocket(
-      "launch -n 2 sh -c 'token=${HOCKET_MEETING#*:}; cat /proc/[0-9]*/cmdline 2>/dev/null | tr \"\\0\" \"\\n\" > "
-      "seen.$HOCKET_RANK; "
-      "grep -c -e \"$token\" seen.$HOCKET_RANK; exit 0'");
+      "launch -n 2 sh -c 'echo \"${HOCKET_MEETING#*:}\" > token.$HOCKET_RANK; "
+      "cat /proc/[0-9]*/cmdline 2>/dev/null | tr \"\\0\" \"\\n\" > seen.$HOCKET_RANK; "
+      "grep -c -F -f token.$HOCKET_RANK seen.$HOCKET_RANK; exit 0'");
   EXPECT_THAT(outcome.out, HasSubstr("[0] 0\n"));
   EXPECT_THAT(outcome.out, HasSubstr("[1] 0\n"));
 }
