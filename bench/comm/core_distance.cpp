@@ -1,13 +1,14 @@
 #include "core_distance.h"
 
-#include <sched.h>
-
 #include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <limits>
 #include <thread>
-#include <vector>
+#include <tuple>
+
+#include "rank_loop.h"
+#include "setting.h"
 
 namespace hocket::comm_bench {
 
@@ -16,24 +17,6 @@ namespace {
 constexpr int round_trips = 200;  // in a batch
 constexpr int batches = 5;        // the fastest counts: a thread may have lost its core in the others
 constexpr double apart = 1.6;     // measured: 97 ns with a cache in common, 500 without; each varies by some percent
-
-std::vector<int> first_two_cores() {
-  cpu_set_t allowed;
-  CPU_ZERO(&allowed);
-  std::vector<int> cores;
-  if (sched_getaffinity(0, sizeof allowed, &allowed) != 0) return cores;
-  for (int core = 0; core < CPU_SETSIZE && cores.size() < 2; ++core) {
-    if (CPU_ISSET(core, &allowed)) cores.push_back(core);
-  }
-  return cores;
-}
-
-void go_to_core(int core) {
-  cpu_set_t only;
-  CPU_ZERO(&only);
-  CPU_SET(core, &only);
-  sched_setaffinity(0, sizeof only, &only);  // of this thread
-}
 
 struct alignas(128) Line {
   std::atomic<int> number = 0;
@@ -46,20 +29,19 @@ void await(const Line& line, int number) {
 }  // namespace
 
 double core_round_trip_ns() {
-  const std::vector<int> cores = first_two_cores();
-  if (cores.size() < 2) return 0;
+  if (cores_allowed() < 2) return 0;
   Line ping;
   Line pong;
   double fastest = std::numeric_limits<double>::max();
   std::thread there([&] {
-    go_to_core(cores[1]);
+    std::ignore = bind_to_cores("each", 1);
     for (int i = 1; i <= batches * round_trips; ++i) {
       await(ping, i);
       pong.number.store(i, std::memory_order_release);
     }
   });
   std::thread here([&] {
-    go_to_core(cores[0]);
+    std::ignore = bind_to_cores("each", 0);
     int i = 0;
     for (int batch = 0; batch < batches; ++batch) {
       const auto start = std::chrono::steady_clock::now();

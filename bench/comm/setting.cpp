@@ -8,12 +8,6 @@ namespace hocket::comm_bench {
 
 namespace {
 
-int cores_allowed() {
-  cpu_set_t allowed;
-  CPU_ZERO(&allowed);
-  return sched_getaffinity(0, sizeof allowed, &allowed) == 0 ? CPU_COUNT(&allowed) : 1;
-}
-
 Status check_cores(const Setting& setting) {
   const int needed = setting.affinity == "each" ? setting.ranks : 2;
   const int there = cores_allowed();
@@ -23,6 +17,12 @@ Status check_cores(const Setting& setting) {
 }
 
 }  // namespace
+
+int cores_allowed() {
+  cpu_set_t allowed;
+  CPU_ZERO(&allowed);
+  return sched_getaffinity(0, sizeof allowed, &allowed) == 0 ? CPU_COUNT(&allowed) : 1;
+}
 
 const std::vector<Setting>& all_settings() {
   static const std::vector<Setting> settings = {

@@ -23,4 +23,7 @@ const std::vector<Setting>& all_settings();
 // enough cores.
 Result<std::vector<Setting>> choose_settings(const std::vector<std::string>& names, std::int32_t ranks);
 
+// That this process may use.
+int cores_allowed();
+
 }  // namespace hocket::comm_bench
