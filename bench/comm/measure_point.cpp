@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "core_distance.h"
 #include "hocket/base/median.h"
@@ -17,8 +18,8 @@ constexpr double largest_batch = 200;
 constexpr double fewest_repetitions = 3;
 constexpr double most_repetitions = 500;
 constexpr std::int32_t trial_repetitions = 3;
-constexpr std::int32_t most_times_the_rounds = 3;  // where the cores move apart and together again
-constexpr int most_attempts = 3;                   // at a measurement during which they do not
+constexpr std::size_t most_times_the_rounds = 3;  // where the cores move apart and together again
+constexpr int most_attempts = 3;                  // at a measurement during which they do not
 
 Task task_for(const Point& point, const Entrant& entrant) {
   Task task;
@@ -52,22 +53,21 @@ Result<Task> try_out(const Point& point, Entrant& entrant, const Effort& effort)
   return task;
 }
 
-// One round of one of them, from begin to end in one state of the machine if it can be had.
-void measure_round(Entrant& entrant, const Task& task, Series& series) {
-  double before = core_round_trip_ns();
+// One round of one of them, from begin to end in one state of the machine if it can be had. `distance` of the cores is that before, and then
+// that behind it.
+void measure_round(Entrant& entrant, const Task& task, Series& series, double& distance) {
   for (int attempt = 1;; ++attempt) {
     Result<std::vector<double>> times = entrant.contestant->measure(task);
     if (!times) {
       series.absent = times.error().to_string();
       return;
     }
-    const double after = core_round_trip_ns();
-    if (is_same_distance(before, after) || attempt == most_attempts) {
+    const double before = std::exchange(distance, core_round_trip_ns());
+    if (is_same_distance(before, distance) || attempt == most_attempts) {
       series.rounds.push_back(std::move(*times));
-      series.round_trips_ns.push_back(std::max(before, after));
+      series.round_trips_ns.push_back(std::max(before, distance));
       return;
     }
-    before = after;
   }
 }
 
@@ -90,13 +90,12 @@ Point measure_point(const Point& asked, std::vector<Entrant>& entrants, const Ef
     if (task) tasks[i] = *task;
     if (!task) series.absent = task.error().to_string();
   }
-  const auto enough = [&](std::int32_t round) {
-    return round >= effort.rounds && point.fair_rounds() >= static_cast<std::size_t>(effort.rounds);
-  };
-  for (std::int32_t round = 0; round < most_times_the_rounds * effort.rounds && !enough(round); ++round) {
+  const auto rounds = static_cast<std::size_t>(effort.rounds);
+  double distance = core_round_trip_ns();
+  for (std::size_t round = 0; round < most_times_the_rounds * rounds && point.fair_rounds() < rounds; ++round) {
     for (std::size_t turn = 0; turn < entrants.size(); ++turn) {
-      const std::size_t i = whose_turn(turn, static_cast<std::size_t>(round), entrants.size());
-      if (point.series[i].absent.empty()) measure_round(entrants[i], tasks[i], point.series[i]);
+      const std::size_t i = whose_turn(turn, round, entrants.size());
+      if (point.series[i].absent.empty()) measure_round(entrants[i], tasks[i], point.series[i], distance);
     }
   }
   Task release;

@@ -88,10 +88,9 @@ std::string legend(const Targets& targets) {
       "bytes: the larger of a rank's input and output, f32, at least one element for each rank\n"
       "ratio: best other / hocket, as the median over the rounds of the ratio of the medians in the same round; from "
       "private buffers, or,\n"
-      "       where the input is filled, from symmetric ones; ✗ less than asked for, · less than {}; only rounds in "
-      "which "
-      "the cores were as far\n"
-      "       apart for both: a host may move those of a virtual machine\n\n",
+      "       where the input is filled, from symmetric ones; ✗ less than asked for, · less than {}\n"
+      "       only rounds in which the cores were as far apart for both: a host may move those of a virtual "
+      "machine\n\n",
       targets.mostly);
 }
 
