@@ -21,7 +21,7 @@ using Sizes = std::vector<std::int64_t>;
 
 constexpr std::int64_t KiB = 1024;
 constexpr std::int64_t MiB = 1024 * KiB;
-constexpr int comparisons = 57;  // of one calibration, the second looks included
+constexpr int comparisons = 65;  // of one calibration, the second looks included
 constexpr int least_pairs = 3;
 constexpr int most_pairs = 101;
 constexpr double longest_sample = 500e-6;  // seconds; shorter communications are repeated up to this
@@ -31,7 +31,8 @@ constexpr int most_repeats = 64;
 struct Shape {
   Operator op = Operator::all_reduce;
   bool in_place = true;
-  bool into_symmetric_memory = false;
+  bool in_symmetric_memory = false;
+  bool fills = false;
 };
 
 std::string text_of(std::int64_t bytes) { return bytes == Tuning::always ? "never" : to_string(Bytes(bytes)); }
@@ -50,6 +51,7 @@ class Calibrator {
   Status one_shot_until();
   Status streaming_from();
   Status pushing_streams_from();
+  Status pulling_from();
   Status reading_from();
 
   const Tuning& tuning() const { return tuning_; }
@@ -91,7 +93,7 @@ Result<double> Calibrator::ratio(const Shape& shape, std::int64_t bytes, const T
   const auto deadline = Clock::now() + std::chrono::duration<double>(budget_);
   std::array<Trial, 2> trials;
   for (std::size_t i = 0; i < trials.size(); ++i) {
-    trials[i] = {shape.op, bytes, shape.in_place, shape.into_symmetric_memory, false, 1, i == 0 ? a : b};
+    trials[i] = {shape.op, bytes, shape.in_place, shape.in_symmetric_memory, shape.fills, false, 1, i == 0 ? a : b};
     HOCKET_CHECK(ranks_.time(trials[i]));  // the first time touches new memory
   }
   HOCKET_TRY(const double once, ranks_.time(trials[0]));
@@ -251,6 +253,18 @@ Status Calibrator::pushing_streams_from() {
        "writing past the cache"});
 }
 
+// Filled, because that is what pulling makes slower.
+Status Calibrator::pulling_from() {
+  return answer({"pulling_from",
+                 &Tuning::pulling_from,
+                 false,
+                 {256 * KiB, MiB, 4 * MiB, 16 * MiB},
+                 {{Operator::reduce_scatter, false, true, true}},
+                 [](Tuning& tuning, std::int64_t, bool pulls) { tuning.pulling_from = pulls ? 0 : Tuning::always; },
+                 "copying through the slots",
+                 "reading where it lies"});
+}
+
 Status Calibrator::reading_from() {
   return answer({"reading_from",
                  &Tuning::reading_from,
@@ -272,7 +286,7 @@ Result<Calibration> calibrate(std::int32_t ranks, const CalibrateOptions& option
   constexpr std::array<Step, calibration_steps> steps = {&Calibrator::block,          &Calibrator::broadcast_block,
                                                          &Calibrator::whole_until,    &Calibrator::one_shot_until,
                                                          &Calibrator::streaming_from, &Calibrator::pushing_streams_from,
-                                                         &Calibrator::reading_from};
+                                                         &Calibrator::pulling_from,   &Calibrator::reading_from};
   for (const Step step : steps) {
     HOCKET_CHECK((calibrator.*step)());
     if (options.progress) options.progress();

@@ -14,7 +14,7 @@ struct CalibrateOptions {
   double seconds = 15;             // for all measurements, roughly
   std::function<void()> progress;  // called calibration_steps times
 };
-inline constexpr int calibration_steps = 7;  // one for each threshold
+inline constexpr int calibration_steps = 8;  // one for each threshold
 
 // What became of one threshold.
 struct TunedChoice {

@@ -48,6 +48,7 @@ class CalibrationRanks::Rank {
     const auto start = Clock::now();
     for (std::int32_t i = 0; i < trial.repeats; ++i) {
       const GroupCall call = call_of(trial);
+      if (trial.fills) std::memset(const_cast<void*>(call.first.input), i, static_cast<std::size_t>(trial.bytes));
       HOCKET_CHECK(transport_.run(call));
     }
     HOCKET_CHECK(meet());  // some have nothing to wait for in a broadcast
@@ -73,9 +74,12 @@ class CalibrationRanks::Rank {
   }
   GroupCall call_of(const Trial& trial) {
     const std::int64_t size = size_of(Dtype::f32);
-    const bool in_parts = trial.op == Operator::all_gather || trial.op == Operator::all_to_all;
-    std::byte* const output = trial.into_symmetric_memory ? symmetric_ : output_.data();
-    const std::byte* const input = trial.in_place ? output : input_.data();
+    const bool in_parts =
+        trial.op == Operator::all_gather || trial.op == Operator::all_to_all || trial.op == Operator::reduce_scatter;
+    const bool reads_others = trial.op == Operator::reduce_scatter;
+    std::byte* const output = trial.in_symmetric_memory && !reads_others ? symmetric_ : output_.data();
+    const std::byte* const given = trial.in_symmetric_memory && reads_others ? symmetric_ : input_.data();
+    const std::byte* const input = trial.in_place ? output : given;
     return call_of(trial.op, Dtype::f32, input, output,
                    trial.bytes / size / (in_parts ? transport_.rounds().size() : 1));
   }

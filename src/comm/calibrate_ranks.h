@@ -15,11 +15,12 @@ namespace hocket {
 
 // One way to do one communication. Goes to the other ranks as bytes.
 struct Trial {
-  Operator op = Operator::all_reduce;  // all_reduce, all_gather or broadcast, of f32
+  Operator op = Operator::all_reduce;  // of f32
   std::int64_t bytes = 0;              // the larger of what a rank gives and what it gets
   bool in_place = false;
-  bool into_symmetric_memory = false;
-  bool stop = false;  // no trial: the ranks end
+  bool in_symmetric_memory = false;  // what others see: the output, of a reduce_scatter the input
+  bool fills = false;                // the input is written before every call, and the time for that counts
+  bool stop = false;                 // no trial: the ranks end
   std::int32_t repeats = 1;
   Tuning tuning;
 };

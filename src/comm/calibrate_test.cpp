@@ -46,12 +46,14 @@ TEST(Calibrate, thresholds_and_splits_are_the_same_thing) {
 TEST(Calibrate, runs_every_kind_of_trial) {
   auto ranks = CalibrationRanks::start(3);
   ASSERT_TRUE(ranks) << ranks.error().message;
-  for (const Operator op : {Operator::all_reduce, Operator::all_gather, Operator::broadcast, Operator::all_to_all}) {
+  for (const Operator op : {Operator::all_reduce, Operator::all_gather, Operator::broadcast, Operator::all_to_all,
+                            Operator::reduce_scatter}) {
     for (const bool symmetric : {false, true}) {
       Trial trial;
       trial.op = op;
       trial.bytes = 96 * 1024;
-      trial.into_symmetric_memory = symmetric && op != Operator::all_reduce;
+      trial.in_symmetric_memory = symmetric && op != Operator::all_reduce;
+      trial.fills = symmetric;
       trial.repeats = 3;
       const Result<double> seconds = (*ranks)->time(trial);
       ASSERT_TRUE(seconds) << seconds.error().message;
@@ -65,7 +67,7 @@ TEST(Calibrate, says_something_about_every_threshold) {
   const Result<Calibration> found = calibrate(2, {0.05, [&] { ++steps; }});
   ASSERT_TRUE(found) << found.error().message;
   EXPECT_EQ(steps, calibration_steps);
-  ASSERT_EQ(found->choices.size(), 7U);
+  ASSERT_EQ(found->choices.size(), 8U);
   for (const TunedChoice& choice : found->choices) {
     EXPECT_FALSE(choice.why.empty()) << choice.name;
     const bool gains = choice.ratio < 1 - least_gain;

@@ -92,7 +92,7 @@ class Combiner {
 }  // namespace
 
 Status meet(Rounds& rounds) {
-  HOCKET_CHECK(rounds.open());
+  HOCKET_CHECK(rounds.open_empty());
   rounds.post();
   return rounds.take_all();
 }

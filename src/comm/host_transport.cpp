@@ -30,7 +30,7 @@ bool can_read(const GroupCall& call) {
 Status HostTransport::run(const GroupCall& call) {
   const std::int64_t small_slot = small_slot_of(call);
   rounds_->begin(call, small_slot);
-  const Status status = small_slot > 0 ? run_copying(call) : run_rounds(call);
+  Status status = small_slot == 0 ? run_rounds(call) : call.many.empty() ? run_small(call) : run_copying(call);
   if (status) rounds_->end();
   return status;
 }
@@ -57,6 +57,14 @@ std::int64_t HostTransport::small_slot_of(const GroupCall& call) const {
 Status HostTransport::run_rounds(const GroupCall& call) {
   HOCKET_TRY(const bool done, run_shared(call));
   return done ? Status{} : run_copying(call);
+}
+
+// Without a look at what else there is: that takes as long as a call of this size.
+Status HostTransport::run_small(const GroupCall& call) {
+  if (call.op == Operator::barrier) return meet(*rounds_);
+  if (call.op == Operator::all_reduce || call.op == Operator::all_to_all) rounds_->use(CollectiveAlgorithm::one_shot);
+  HOCKET_CHECK(one_round(*rounds_, call, {}));
+  return {};
 }
 
 Cut HostTransport::cut_of(const GroupCall& call, std::int64_t whole) const {
@@ -102,22 +110,24 @@ Status HostTransport::run_copying(const GroupCall& call) {
 }
 
 Result<bool> HostTransport::run_copying(const GroupCall& call, Cut cut, std::int64_t whole) {
+  const bool fits = fits_one_round(*rounds_, call, cut);
+  const auto copying = [&](auto* in_blocks) { return (fits ? &one_round : in_blocks)(*rounds_, call, cut); };
   switch (call.op) {
     case Operator::all_reduce: {
       const bool two = call.algorithm == CollectiveAlgorithm::two_shot ||
                        (call.algorithm == CollectiveAlgorithm::automatic && rounds_->small_slot() == 0 &&
                         whole > tuning_.one_shot_until);
       rounds_->use(two ? CollectiveAlgorithm::two_shot : CollectiveAlgorithm::one_shot);
-      return two ? two_shot_all_reduce(*rounds_, call, cut) : one_shot_all_reduce(*rounds_, call, cut);
+      return two ? two_shot_all_reduce(*rounds_, call, cut) : copying(&one_shot_all_reduce);
     }
-    case Operator::all_gather: return copying_all_gather(*rounds_, call, cut);
-    case Operator::reduce_scatter: return copying_reduce_scatter(*rounds_, call, cut);
+    case Operator::all_gather: return copying(&copying_all_gather);
+    case Operator::reduce_scatter: return copying(&copying_reduce_scatter);
     case Operator::all_to_all: {
       const bool reading = reads(call, whole);
       rounds_->use(reading ? CollectiveAlgorithm::reading : CollectiveAlgorithm::one_shot);
-      return reading ? reading_all_to_all(*rounds_, call, cut, reading_) : copying_all_to_all(*rounds_, call, cut);
+      return reading ? reading_all_to_all(*rounds_, call, cut, reading_) : copying(&copying_all_to_all);
     }
-    case Operator::broadcast: return copying_broadcast(*rounds_, call, cut);
+    case Operator::broadcast: return copying(&copying_broadcast);
     case Operator::barrier: return meet(*rounds_).map([] { return true; });
     case Operator::allocate:
     case Operator::send:
@@ -129,6 +139,8 @@ Result<bool> HostTransport::run_copying(const GroupCall& call, Cut cut, std::int
 Result<bool> HostTransport::run_shared(const GroupCall& call) {
   const bool forced = call.algorithm == CollectiveAlgorithm::symmetric;
   if (!forced && call.algorithm != CollectiveAlgorithm::automatic) return false;
+  const std::int64_t whole = bytes_of(call, rounds_->size());
+  if (!forced && call.op == Operator::reduce_scatter && whole < tuning_.pulling_from) return false;
   const bool one_part = call.many.empty() && call.input_splits.empty() && call.op != Operator::barrier;
   const bool overlapping = call.op == Operator::all_to_all && in_place(call);
   const bool reads = call.op == Operator::all_reduce || call.op == Operator::reduce_scatter;
@@ -164,7 +176,6 @@ Result<bool> HostTransport::run_shared(const GroupCall& call) {
     if (output) outputs.push_back(heap_.at(place, *output));
   }
   const SharedBuffers buffers{inputs, outputs};
-  const std::int64_t whole = bytes_of(call, rounds_->size());
   const Cut cut{0, whole >= tuning_.pushing_streams_from};
   Status status;
   switch (call.op) {

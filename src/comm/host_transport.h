@@ -27,6 +27,7 @@ class HostTransport final : public Transport {
   void retune(const Tuning& tuning) { tuning_ = tuning; }
 
  private:
+  Status run_small(const GroupCall& call);  // of one part, in a small slot
   Status run_rounds(const GroupCall& call);
   // Nothing if the buffers of some rank are not in symmetric memory.
   Result<bool> run_shared(const GroupCall& call);

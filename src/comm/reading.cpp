@@ -36,7 +36,7 @@ Status find_out(Rounds& rounds, PeerReading& reading) {
                     sizeof proof) == 0 &&
           proof == reading.proof;
   }
-  HOCKET_CHECK(rounds.open());
+  HOCKET_CHECK(rounds.open_empty());
   rounds.post(can ? 0 : 1);
   HOCKET_CHECK(rounds.take_all());
   reading.allowed = can && rounds.notes_are(0) ? PeerReading::Allowed::yes : PeerReading::Allowed::no;

@@ -55,9 +55,16 @@ class Rounds {
 
   // Begins a round: this rank's slot for it.
   Result<std::byte*> open() {
+    HOCKET_CHECK(open_empty());
+    if (small_slot_ > 0) return draft_;
+    ++with_slots_;
+    return const_cast<std::byte*>(slot_of(place_));
+  }
+  // The same of a round in which nobody writes a slot.
+  Status open_empty() {
     ++round_;
-    if (static_cast<std::int32_t>(seen_by_all_ - Turn::seen_before(round_)) < 0) HOCKET_CHECK(wait_for_slot());
-    return small_slot_ > 0 ? draft_ : const_cast<std::byte*>(slot_of(place_));
+    if (static_cast<std::int32_t>(seen_by_all_ - Turn::seen_before(round_)) < 0) return wait_for_slot();
+    return {};
   }
   // The slot is written. `note` is a number that the others get along with it.
   void post(std::uint64_t note = 0);
@@ -81,8 +88,8 @@ class Rounds {
   std::uint64_t note_of(std::int32_t place) const { return line_of(place).note; }
   bool notes_are(std::uint64_t note) const;
   const std::byte* slot_of(std::int32_t place, std::uint32_t back = 0) const {
-    const std::uint32_t round = round_ - back;
-    if (small_slot_ > 0) return line_of(place, round).small;
+    if (small_slot_ > 0) return line_of(place, round_ - back).small;
+    const std::uint32_t round = with_slots_ - back;
     return slots_[Turn::owner_of(static_cast<std::uint32_t>(place), round, static_cast<std::uint32_t>(size()))] +
            Turn::slot_of(round) * slot_bytes;
   }
@@ -143,6 +150,7 @@ class Rounds {
   std::int64_t offset_ = 0;  // of the control block in this rank's segment
   std::int32_t place_ = 0;
   std::uint32_t round_ = 0;
+  std::uint32_t with_slots_ = 0;   // rounds until now in which slots are written: only those take turns with them
   std::uint32_t seen_by_all_ = 0;  // a round that all are known to have posted
   const GroupCall* call_ = nullptr;
   std::uint64_t fingerprint_ = 0;

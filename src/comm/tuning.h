@@ -19,6 +19,9 @@ struct Tuning {
   std::int64_t broadcast_block = std::int64_t{64} << 10;  // the same: its source is to be ahead of the others
   std::int64_t streaming_from = std::int64_t{16} << 20;   // results of other buffers than the inputs go past the cache
   std::int64_t pushing_streams_from = std::int64_t{16} << 20;
+  // reduce_scatter from symmetric memory: reads inputs where they lie. Of shorter ones the caches still have the lines, and between cores that
+  // share none, a line that its owner writes again takes three times as long as the way through the slots.
+  std::int64_t pulling_from = std::int64_t{16} << 20;
   std::int64_t reading_from = always;  // all_to_all: the kernel reads what others have in their own memory
 
   static Tuning for_ranks(std::int32_t ranks, std::int64_t cores) {
@@ -27,6 +30,7 @@ struct Tuning {
     // What all ranks write together would not stay in the cache that they share.
     tuning.streaming_from = (std::int64_t{32} << 20) / std::bit_ceil(static_cast<std::uint32_t>(ranks));
     tuning.pushing_streams_from = tuning.streaming_from;
+    tuning.pulling_from = tuning.streaming_from;
     // A round is over when all ranks have had a turn on the cores they share: few large ones are faster.
     if (ranks > cores) {
       tuning.whole_until = std::int64_t{1} << 20;

@@ -18,7 +18,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr std::string_view schema = "hocket-tuning/1";
+constexpr std::string_view schema = "hocket-tuning/2";
 constexpr std::int64_t smallest_block = 4096;
 
 struct Field {
@@ -35,6 +35,7 @@ constexpr Field fields[] = {
     {"broadcast_block", &Tuning::broadcast_block, smallest_block, Rounds::slot_bytes},
     {"streaming_from", &Tuning::streaming_from, 0, Tuning::always},
     {"pushing_streams_from", &Tuning::pushing_streams_from, 0, Tuning::always},
+    {"pulling_from", &Tuning::pulling_from, 0, Tuning::always},
     {"reading_from", &Tuning::reading_from, 0, Tuning::always},
 };
 

@@ -82,9 +82,9 @@ TEST(Tuning, of_another_machine_or_version_is_refused) {
   EXPECT_TRUE(parse_tuning(text, "mine"));
   EXPECT_EQ(parse_tuning(text, "yours").error().message, R"(is of machine "mine", expected "yours")");
   Json other = Json::parse(text);
-  other["schema"] = "hocket-tuning/2";
+  other["schema"] = "hocket-tuning/1";
   EXPECT_EQ(parse_tuning(other.dump(), "mine").error().message,
-            R"(has schema "hocket-tuning/2", expected "hocket-tuning/1")");
+            R"(has schema "hocket-tuning/1", expected "hocket-tuning/2")");
 }
 
 TEST(Tuning, with_a_field_that_is_missing_or_out_of_range_is_refused_by_name) {
