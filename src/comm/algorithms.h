@@ -37,7 +37,7 @@ Status meet(Rounds& rounds);  // barrier
 
 // False if somebody has asked in the first round whether all have their buffers in symmetric memory. Nothing is written then,
 // and all begin again.
-Result<bool> one_round(Rounds& rounds, const GroupCall& call, Cut cut);  // any of the collectives that fits_one_round()
+Result<bool> one_round(Rounds& rounds, const GroupCall& call, Cut cut);  // any of these that fits_one_round()
 bool fits_one_round(const Rounds& rounds, const GroupCall& call, Cut cut);
 Result<bool> one_shot_all_reduce(Rounds& rounds, const GroupCall& call, Cut cut);
 Result<bool> two_shot_all_reduce(Rounds& rounds, const GroupCall& call, Cut cut);

@@ -118,7 +118,7 @@ Result<bool> HostTransport::run_copying(const GroupCall& call, Cut cut, std::int
                        (call.algorithm == CollectiveAlgorithm::automatic && rounds_->small_slot() == 0 &&
                         whole > tuning_.one_shot_until);
       rounds_->use(two ? CollectiveAlgorithm::two_shot : CollectiveAlgorithm::one_shot);
-      return two ? two_shot_all_reduce(*rounds_, call, cut) : copying(&one_shot_all_reduce);
+      return two ? two_shot_all_reduce(*rounds_, call, cut) : one_shot_all_reduce(*rounds_, call, cut);
     }
     case Operator::all_gather: return copying(&copying_all_gather);
     case Operator::reduce_scatter: return copying(&copying_reduce_scatter);
