@@ -71,6 +71,15 @@ Status Rounds::wait_for_slot() {
   return {};
 }
 
+// The others have read the next line when it was last used: it is to be this core's own again by the time that it is written. That saves 5 to 10 %
+// of a call of 4 KiB, and a quarter of one with two lines where cores share no cache. Calls with one line follow each other too soon: the
+// others, who look for the next line already, take it away again, and 8 B take 5 to 12 % more.
+void Rounds::fetch_to_write(const Line& line) const {
+  if (small_slot_ == one_line_bytes) return;
+  prefetch_to_write(&line);
+  if (small_slot_ > 0) prefetch_to_write(reinterpret_cast<const std::byte*>(&line) + cache_line);
+}
+
 void Rounds::post(std::uint64_t note) {
   Line& line = line_of(place_);
   if (small_slot_ > one_line_bytes) {
@@ -81,10 +90,7 @@ void Rounds::post(std::uint64_t note) {
   line.fingerprint = fingerprint_;
   line.note = note;
   raise(line.flag, round_);
-  // The others have read the next line when it was last used: it is to be this core's own again by the time that it is written (all_reduce of
-  // 4 KiB: 7 to 12 % less). Between small calls there is no time for that: the others, who look for the next line already, take it away
-  // again (8 B: 4 to 12 % more).
-  if (small_slot_ == 0) prefetch_to_write(&line_of(place_, round_ + 1));
+  fetch_to_write(line_of(place_, round_ + 1));
   // Only now, while the others' flags are on their way.
   if (!is_recorded_) control_of(place_).flight.begin(*call_, used_);
   is_recorded_ = true;

@@ -129,6 +129,7 @@ class Rounds {
   Control& control_of(std::int32_t place) const { return *controls_[static_cast<std::size_t>(place)]; }
   Line& line_of(std::int32_t place, std::uint32_t round) const { return control_of(place).lines[Turn::slot_of(round)]; }
   Line& line_of(std::int32_t place) const { return line_of(place, round_); }
+  void fetch_to_write(const Line& line) const;
   Status wait(std::int32_t place, std::uint32_t round);
   Status wait_for_slot();
   tl::unexpected<Error> called_something_else(std::int32_t place);
