@@ -21,7 +21,7 @@ using Sizes = std::vector<std::int64_t>;
 
 constexpr std::int64_t KiB = 1024;
 constexpr std::int64_t MiB = 1024 * KiB;
-constexpr int comparisons = 65;  // of one calibration, the second looks included
+constexpr int comparisons = 73;  // of one calibration, the second looks included
 constexpr int least_pairs = 3;
 constexpr int most_pairs = 101;
 constexpr double longest_sample = 500e-6;  // seconds; shorter communications are repeated up to this
@@ -242,15 +242,17 @@ Status Calibrator::streaming_from() {
 }
 
 Status Calibrator::pushing_streams_from() {
-  return answer(
-      {"pushing_streams_from",
-       &Tuning::pushing_streams_from,
-       false,
-       {256 * KiB, MiB, 4 * MiB, 16 * MiB},
-       {{Operator::all_gather, false, true}, {Operator::broadcast, false, true}},
-       [](Tuning& tuning, std::int64_t, bool streams) { tuning.pushing_streams_from = streams ? 0 : Tuning::always; },
-       "writing through the cache",
-       "writing past the cache"});
+  return answer({"pushing_streams_from",
+                 &Tuning::pushing_streams_from,
+                 false,
+                 {256 * KiB, MiB, 4 * MiB, 16 * MiB},
+                 {{Operator::all_gather, false, true}, {Operator::broadcast, false, true}},
+                 [](Tuning& tuning, std::int64_t, bool streams) {
+                   tuning.pushing_streams_from = streams ? 0 : Tuning::always;
+                   tuning.pulling_from = 0;  // or a broadcast would not push
+                 },
+                 "writing through the cache",
+                 "writing past the cache"});
 }
 
 // Filled, because that is what pulling makes slower.
@@ -259,7 +261,7 @@ Status Calibrator::pulling_from() {
                  &Tuning::pulling_from,
                  false,
                  {256 * KiB, MiB, 4 * MiB, 16 * MiB},
-                 {{Operator::reduce_scatter, false, true, true}},
+                 {{Operator::reduce_scatter, false, true, true}, {Operator::broadcast, true, true, true}},
                  [](Tuning& tuning, std::int64_t, bool pulls) { tuning.pulling_from = pulls ? 0 : Tuning::always; },
                  "copying through the slots",
                  "reading where it lies"});

@@ -140,7 +140,8 @@ Result<bool> HostTransport::run_shared(const GroupCall& call) {
   const bool forced = call.algorithm == CollectiveAlgorithm::symmetric;
   if (!forced && call.algorithm != CollectiveAlgorithm::automatic) return false;
   const std::int64_t whole = bytes_of(call, rounds_->size());
-  if (!forced && call.op == Operator::reduce_scatter && whole < tuning_.pulling_from) return false;
+  const bool pulls = call.op == Operator::reduce_scatter || call.op == Operator::broadcast;
+  if (!forced && pulls && whole < tuning_.pulling_from) return false;
   const bool one_part = call.many.empty() && call.input_splits.empty() && call.op != Operator::barrier;
   const bool overlapping = call.op == Operator::all_to_all && in_place(call);
   const bool reads = call.op == Operator::all_reduce || call.op == Operator::reduce_scatter;

@@ -19,8 +19,8 @@ struct Tuning {
   std::int64_t broadcast_block = std::int64_t{64} << 10;  // the same: its source is to be ahead of the others
   std::int64_t streaming_from = std::int64_t{16} << 20;   // results of other buffers than the inputs go past the cache
   std::int64_t pushing_streams_from = std::int64_t{16} << 20;
-  // reduce_scatter from symmetric memory: reads inputs where they lie. Of shorter ones the caches still have the lines, and between cores that
-  // share none, a line that its owner writes again takes three times as long as the way through the slots.
+  // reduce_scatter and broadcast in symmetric memory: read inputs where they lie. Of shorter ones the caches still have the lines, and between cores that
+  // share none, a line that its owner writes again takes two to three times as long as the way through the slots.
   std::int64_t pulling_from = std::int64_t{16} << 20;
   std::int64_t reading_from = always;  // all_to_all: the kernel reads what others have in their own memory
 
