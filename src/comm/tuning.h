@@ -26,7 +26,6 @@ struct Tuning {
 
   static Tuning for_ranks(std::int32_t ranks, std::int64_t cores) {
     Tuning tuning;
-    if (ranks <= 2) tuning.one_shot_until = always;  // each would reduce one half, and copy it twice for that
     // What all ranks write together would not stay in the cache that they share.
     tuning.streaming_from = (std::int64_t{32} << 20) / std::bit_ceil(static_cast<std::uint32_t>(ranks));
     tuning.pushing_streams_from = tuning.streaming_from;

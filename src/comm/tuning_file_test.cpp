@@ -39,8 +39,6 @@ TEST(TuningTable, has_a_row_for_every_number_of_ranks) {
   const std::vector<std::pair<std::int32_t, std::size_t>> expected = {{1, 0}, {2, 0}, {3, 1}, {4, 1},
                                                                       {5, 2}, {8, 2}, {9, 3}, {1000, 3}};
   for (const auto& [ranks, row] : expected) EXPECT_EQ(TuningTable::row_of(ranks), row) << ranks;
-  EXPECT_EQ(TuningTable().for_ranks(2).one_shot_until, Tuning::always) << "two ranks never gain by two_shot";
-  EXPECT_LT(TuningTable().for_ranks(3).one_shot_until, Tuning::always);
   EXPECT_EQ(TuningTable().for_ranks(8).streaming_from * 8, TuningTable().for_ranks(2).streaming_from * 2)
       << "what all ranks write together counts";
 }
