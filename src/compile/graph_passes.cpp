@@ -10,11 +10,13 @@
 #include "hocket/fuse/exchange_rows.h"
 #include "hocket/fuse/fold_averages.h"
 #include "hocket/fuse/forward_copies.h"
+#include "hocket/fuse/gather_again.h"
 #include "hocket/fuse/late_divisions.h"
 #include "hocket/fuse/lean_casts.h"
 #include "hocket/fuse/move_rows.h"
 #include "hocket/fuse/scatter_rows.h"
 #include "hocket/fuse/schedule_comm_wait.h"
+#include "hocket/schedule/timeline.h"
 
 namespace hocket {
 
@@ -82,6 +84,21 @@ Pass bucket_pass(std::string name, std::string summary,
           }};
 }
 
+Pass gather_again_pass() {
+  return {"gather_again", "gather again behind the peak of memory what is used on both sides of it", Form::graph, "",
+          [](const Subject& subject, const PassContext& context, PassArguments& arguments) -> Result<PassResult> {
+            HOCKET_CHECK(arguments.finish());
+            const Graph& graph = std::get<Graph>(subject);
+            HOCKET_TRY(const StepGraph steps, StepGraph::of(graph, context.cost->times(graph)));
+            const auto order = steps.original_order();
+            if (order.empty()) return PassResult{};
+            GatherAgainOptions options;
+            options.peak = NodeId(order[memory_curve(steps, order).peak_at]);
+            options.cost = context.cost;
+            return to_result(gather_again(graph, options));
+          }};
+}
+
 }  // namespace
 
 std::vector<Pass> fsdp_passes() {
@@ -114,6 +131,7 @@ std::vector<Pass> fuse_passes() {
       with_cost("exchange_rows", "all-to-alls take rows from where they lie and put them where they belong",
                 exchange_rows),
       with_cost("lean_casts", "casts next to communication move no more memory than they have to", lean_casts),
+      gather_again_pass(),
       bucket_pass("bucket_all_gather", "merge all_gathers where that pays", bucket_all_gather),
       bucket_pass("bucket_reduce_scatter", "merge reduce_scatters where that pays", bucket_reduce_scatter),
   };

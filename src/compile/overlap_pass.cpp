@@ -2,8 +2,10 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <map>
+#include <set>
 
 #include "compile/forms.h"
 #include "fuse/bucket_candidates.h"
@@ -13,6 +15,7 @@
 #include "hocket/fuse/copies_to_views.h"
 #include "hocket/fuse/exchange_rows.h"
 #include "hocket/fuse/fold_averages.h"
+#include "hocket/fuse/gather_again.h"
 #include "hocket/fuse/late_divisions.h"
 #include "hocket/fuse/lean_casts.h"
 #include "hocket/fuse/move_rows.h"
@@ -36,11 +39,14 @@ struct Mergeable {
   std::map<StepIndex, std::size_t> by_step;
 };
 
-Mergeable find_mergeable(const Graph& graph, const CostModel& cost, OverlapOptions& options) {
+// All but those in `apart`.
+Mergeable find_mergeable(const Graph& graph, const CostModel& cost, OverlapOptions& options,
+                         const std::vector<NodeId>& apart = {}) {
   Mergeable found;
   for (const std::string_view op : mergeable) {
     std::map<fuse::CollectiveKey, std::uint32_t> classes;
     for (fuse::Candidate& candidate : fuse::find_candidates(graph, op).list) {
+      if (std::binary_search(apart.begin(), apart.end(), candidate.block.collective)) continue;
       const auto next = static_cast<std::uint32_t>(options.classes.size());
       const auto [entry, is_new] = classes.try_emplace(candidate.key, next);
       const Collective& collective = *graph.collective(candidate.block.collective);
@@ -185,26 +191,110 @@ Result<StepGraph> steps_of(const Graph& graph, const CostModel& cost) {
   return StepGraph::of(graph, cost.times(graph), {.keep_collective_order = false});
 }
 
+// A graph, and what is planned for it.
+struct Planned {
+  const Graph* graph;
+  StepGraph steps;
+  Mergeable candidates;
+  OverlapPlan plan;
+};
+
+Result<Planned> planned(const Graph& graph, StepGraph steps, const PassContext& context, OverlapOptions& options,
+                        const std::vector<NodeId>& apart, std::vector<std::string>& notes) {
+  Planned result{&graph, std::move(steps), {}, {}};
+  result.candidates = find_mergeable(graph, *context.cost, options, apart);
+  HOCKET_TRY(result.plan, plan_within(result.steps, context, options, notes));
+  return result;
+}
+
+// The last step that holds nearly as much as any: a loss is a row of steps that do.
+StepIndex end_of_peak(const StepGraph& steps) {
+  constexpr double nearly = 0.97;
+  const auto order = steps.original_order();
+  const MemoryCurve curve = memory_curve(steps, order);
+  const auto inputs = static_cast<double>(steps.input_bytes().count);
+  const double high = inputs + nearly * (static_cast<double>(curve.peak.count) - inputs);
+  std::size_t last = curve.peak_at;
+  for (std::size_t p = last; p < order.size(); ++p) {
+    if (static_cast<double>(curve.live[p].count) >= high) last = p;
+  }
+  return order[last];
+}
+
+// Second gathers stay behind the peak: in front of it they would hold what they are there to save.
+Result<StepGraph> steps_with(const Graph& graph, const std::vector<NodeId>& second_gathers, const CostModel& cost) {
+  HOCKET_TRY(const StepGraph steps, steps_of(graph, cost));
+  StepGraphOptions options{.keep_collective_order = false};
+  const StepIndex peak = end_of_peak(steps);
+  for (const NodeId gather : second_gathers) {
+    if (gather.value > peak) options.orders.emplace_back(peak, gather.value);
+  }
+  return StepGraph::of(graph, cost.times(graph), options);
+}
+
+// Which steps run early depends on what they hold, and that on what is gathered again. So first all is that can be; then only what the steps
+// need that could run early then.
+Result<std::optional<Graph>> gather_for_early_steps(const Graph& graph, const StepGraph& steps, const CostModel& cost,
+                                                    Bytes memory_limit) {
+  GatherAgainOptions options{NodeId(end_of_peak(steps)), {}, &cost};
+  HOCKET_TRY(RewriteResult all, gather_again(graph, options));
+  if (!all.graph) return std::optional<Graph>();
+  HOCKET_TRY(const StepGraph steps_of_all, steps_with(*all.graph, repeated_gathers(*all.graph), cost));
+  OverlapOptions within;
+  within.memory_limit = memory_limit;
+  std::set<std::string_view> early;
+  for (const StepIndex step : early_steps(steps_of_all, within)) early.insert(steps_of_all.name(step));
+  for (const StepIndex step : steps.collectives()) {
+    if (early.contains(steps.name(step))) options.among.emplace_back(step);
+  }
+  if (options.among.empty()) return std::optional<Graph>();
+  HOCKET_TRY(RewriteResult some, gather_again(graph, options));
+  return std::move(some.graph);
+}
+
+// Where a lane is busier than compute, the step does not wait for compute.
+bool could_run_early(const Planned& planned) {
+  const TimeBound bound = time_bound(planned.steps);
+  return planned.plan.step_time > bound.compute && bound.busiest_lane < bound.compute;
+}
+
 Result<PassResult> merged(const Graph& given, const PassContext& context, const OverlapOptions& base,
                           Operators operators) {
   const CostModel& cost = *context.cost;
   HOCKET_TRY(std::optional<Graph> lean, without_copies(given, cost, base.effort, operators));
-  HOCKET_TRY(StepGraph steps, steps_of(lean ? *lean : given, cost));
-  if (lean && memory_curve(steps, steps.original_order()).peak > *base.memory_limit) {
+  HOCKET_TRY(StepGraph first_steps, steps_of(lean ? *lean : given, cost));
+  if (lean && memory_curve(first_steps, first_steps.original_order()).peak > *base.memory_limit) {
     // Without the copies the same order holds too much: they stay.
     lean.reset();
-    HOCKET_TRY(steps, steps_of(given, cost));
+    HOCKET_TRY(first_steps, steps_of(given, cost));
   }
-  const Graph& graph = lean ? *lean : given;
-  OverlapOptions options = base;
-  const Mergeable candidates = find_mergeable(graph, cost, options);
   PassResult result;
-  HOCKET_TRY(OverlapPlan plan, plan_within(steps, context, options, result.notes));
+  OverlapOptions options = base;
+  HOCKET_TRY(Planned chosen, planned(lean ? *lean : given, std::move(first_steps), context, options, {}, result.notes));
+  std::optional<Graph> again;
+  if (base.effort == Effort::max && could_run_early(chosen)) {
+    HOCKET_TRY(again, gather_for_early_steps(*chosen.graph, chosen.steps, cost, *options.memory_limit));
+  }
+  if (again) {
+    // They are not merged: most share their lane with collectives that the step waits for.
+    const std::vector<NodeId> second = repeated_gathers(*again);
+    HOCKET_TRY(StepGraph steps, steps_with(*again, second, cost));
+    OverlapOptions other_options = base;
+    other_options.memory_limit = options.memory_limit;
+    other_options.early = true;
+    HOCKET_TRY(Planned other, planned(*again, std::move(steps), context, other_options, second, result.notes));
+    if (other.plan.within_limit && other.plan.step_time < chosen.plan.step_time) {
+      chosen = std::move(other);
+      result.notes.push_back(fmt::format("{} all_gathers are done twice", second.size()));
+    }
+  }
+  const Graph& graph = *chosen.graph;
+  OverlapPlan& plan = chosen.plan;
   result.keeps_collective_order = false;
   if (plan.improved) {
-    HOCKET_TRY(result.subject, rewritten(graph, candidates, plan, cost));
-  } else if (lean) {
-    result.subject = *lean;
+    HOCKET_TRY(result.subject, rewritten(graph, chosen.candidates, plan, cost));
+  } else if (&graph != &given) {
+    result.subject = graph;
   }
   HOCKET_TRY(const Claim before, claim_of(given, cost));
   Claim claim = before;
@@ -222,7 +312,7 @@ Result<PassResult> merged(const Graph& given, const PassContext& context, const 
     return fail(ErrorKind::internal, "the result holds {} bytes, the limit is {}", claim.peak.count,
                 options.memory_limit->count);
   result.peak = claim.peak;
-  describe(result, steps, plan, before.time, claim, *options.memory_limit);
+  describe(result, chosen.steps, plan, before.time, claim, *options.memory_limit);
   note_model(result, plan, options);
   return result;
 }

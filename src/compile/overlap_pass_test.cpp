@@ -8,9 +8,11 @@
 #include "hocket/compile/compile.h"
 #include "hocket/ir/file.h"
 #include "hocket/ir/stats.h"
+#include "hocket/ir/text.h"
 #include "support/captures.h"
 #include "support/random.h"
 #include "support/random_graph.h"
+#include "support/same_values.h"
 
 namespace hocket {
 namespace {
@@ -178,6 +180,47 @@ TEST(LongOverlapPass, the_largest_effort_is_no_worse_than_the_default_and_the_sa
     EXPECT_LE(one->after.step_time, plain->after.step_time) << name;
     EXPECT_EQ(one->graph()->digest(), two->graph()->digest()) << name;
   }
+}
+
+// `again` can run beside the all_reduce if what it reads is gathered once more for `late`: both at once are too much at `big`.
+constexpr const char* early_text = R"(graph @g(%x: f32[32,64], %w: f32[64,64], %v: f32[64,4096], %u: f32[4096,64]) {
+  group @tp = ranks[0,1,2,3,4,5,6,7]
+  %s = aten.relu(%x) {est=0.01ms}
+  %a = aten.mm(%w, %w) {est=1ms}
+  %sum = _c10d_functional.all_reduce(%a, "sum", @tp) {est=2ms}
+  %summed = _c10d_functional.wait_tensor(%sum)
+  %big = aten.mm(%summed, %v) {est=1ms}
+  %loss = aten.mm(%big, %u) {est=1ms}
+  %all = _c10d_functional.all_gather_into_tensor(%s, 8, @tp) {est=0.1ms}
+  %there = _c10d_functional.wait_tensor(%all)
+  %again = aten.mm(%there, %w) {est=2ms}
+  %early = aten.mm(%again, %loss) {est=1ms}
+  %late = aten.mm(%there, %loss) {est=1ms}
+  return %early, %late
+}
+)";
+
+TEST(OverlapPass, the_largest_effort_gathers_again_where_that_pays) {
+  const Graph graph = *parse_graph(early_text, "test");
+  const auto steps_in = [&](std::int64_t room, const std::string& passes) {
+    CompileOptions options = options_of(passes);
+    options.memory_limit.absolute = Bytes(stats_of(graph).peak.count + room);
+    auto compiled = compile(graph, options);
+    EXPECT_TRUE(compiled) << compiled.error().to_string();
+    EXPECT_LE(stats_of(*compiled->graph()).peak, *options.memory_limit.absolute);
+    EXPECT_TRUE(same_values(graph, *compiled->graph()));
+    return std::move(*compiled);
+  };
+  constexpr std::int64_t gathered = 256 * 64 * 4;
+  constexpr std::int64_t room = gathered + gathered * 3 / 4;
+  const Compiled plain = steps_in(room, "overlap");
+  const Compiled most = steps_in(room, "overlap(effort=max)");
+  EXPECT_EQ(most.after.collectives, plain.after.collectives + 1);
+  EXPECT_LT(most.after.step_time.ms(), plain.after.step_time.ms() - 1.5);
+  EXPECT_THAT(most.runs[0].notes, testing::Contains(HasSubstr("1 all_gathers are done twice")));
+  // With room for both, or for neither, it is gathered once.
+  for (const std::int64_t other : {std::int64_t{0}, 4 * gathered})
+    EXPECT_EQ(steps_in(other, "overlap(effort=max)").after.collectives, plain.after.collectives) << other;
 }
 
 // What fits into less also fits into more; a search that may hold more once took 5 % longer here.

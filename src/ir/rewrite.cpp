@@ -63,13 +63,27 @@ bool GraphRewriter::joins_inputs(NodeId old) const {
 
 NodeId GraphRewriter::copy(NodeId old) {
   if (error_ || builder_.error()) return NodeId::none();  // the first mistake counts, not what follows from it
-  const Node& node = from_.node(old);
   if (now(old).valid()) {
     fail_with("is there already", old);
     return NodeId::none();
   }
+  return add_copy(old, from_.name(old));
+}
+
+NodeId GraphRewriter::copy_again(NodeId old, std::string_view name) {
+  if (error_ || builder_.error()) return NodeId::none();
+  if (!now(old).valid()) {
+    fail_with("is not there yet", old);
+    return NodeId::none();
+  }
+  moved_[old.index()] = true;
+  return add_copy(old, unique_name(name));
+}
+
+NodeId GraphRewriter::add_copy(NodeId old, std::string_view name) {
+  const Node& node = from_.node(old);
   NodeSpec spec;
-  spec.name = from_.name(old);
+  spec.name = name;
   spec.kind = node.kind;
   if (node.kind == NodeKind::op) spec.op = from_.op_name(old);
   std::vector<Arg> args;
@@ -117,8 +131,8 @@ NodeId GraphRewriter::copy(NodeId old) {
   } else {
     for (const Output& output : from_.outputs(old)) {
       OutputSpec copied = spec_of(from_.type(output), output.offset, from_.device(output.device));
-      copied.storage_key = output.storage.index();
       copied.storage_bytes = from_.storage(output.storage).bytes;
+      if (!moved(old)) copied.storage_key = output.storage.index();
       outputs.push_back(std::move(copied));
     }
     spec.outputs = outputs;

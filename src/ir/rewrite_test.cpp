@@ -48,6 +48,34 @@ constexpr const char* with_views = R"(graph @g(%x: f32[4,2]) {
 }
 )";
 
+TEST(GraphRewriter, a_second_copy_lies_in_memory_of_its_own_and_its_views_beside_it) {
+  const Graph graph = parsed(with_views);
+  GraphRewriter rewriter(graph);
+  EXPECT_FALSE(rewriter.now(*graph.find("r")).valid());
+  for (std::size_t i = 0; i < graph.size(); ++i) {
+    if (NodeId(i) == *graph.find("z")) {
+      for (const char* name : {"r", "v", "w"}) rewriter.copy_again(*graph.find(name), "second");
+    }
+    rewriter.copy(NodeId(i));
+  }
+  const Result<Graph> changed = rewriter.finish();
+  ASSERT_TRUE(changed) << changed.error().to_string();
+  const auto storage = [&](const char* name) { return changed->outputs(*changed->find(name))[0].storage; };
+  EXPECT_NE(storage("second"), storage("r"));
+  EXPECT_EQ(storage("second_1"), storage("second"));
+  EXPECT_EQ(storage("second_2"), storage("second"));
+  EXPECT_EQ(changed->inputs(*changed->find("z"))[0], *changed->find("second_2"));
+  EXPECT_EQ(storage("v"), storage("r")) << "the first one's view stays";
+  EXPECT_TRUE(verify(*changed).empty());
+}
+
+TEST(GraphRewriter, a_second_copy_needs_a_first) {
+  const Graph graph = parsed(with_views);
+  GraphRewriter rewriter(graph);
+  EXPECT_FALSE(rewriter.copy_again(*graph.find("r"), "second").valid());
+  EXPECT_FALSE(rewriter.finish());
+}
+
 TEST(GraphRewriter, views_of_a_replaced_value_follow_it_to_its_storage_and_layout) {
   const Graph graph = parsed(with_views);
   GraphRewriter rewriter(graph);

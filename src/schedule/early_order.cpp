@@ -1,6 +1,8 @@
 #include "schedule/early_order.h"
 
 #include <algorithm>
+#include <iterator>
+#include <limits>
 #include <numeric>
 
 #include "schedule/guide_memory.h"
@@ -49,7 +51,7 @@ class Early {
   Size peak() const { return peak_; }
   bool any() const { return !parts_.empty(); }
 
-  std::vector<UnitIndex> choose(Size room, Prefer prefer) {
+  EarlyOrder choose(Size room, Prefer prefer) {
     std::vector<Extension> list = extensions(prefer);
     std::stable_sort(list.begin(), list.end(), [](const Extension& a, const Extension& b) {
       if (pays_more(a, b)) return true;
@@ -188,7 +190,7 @@ class Early {
   }
 
   // Behind the last that it needs; what needs nothing, such as a gather of parameters, before the first that needs it.
-  std::vector<UnitIndex> placed() const {
+  EarlyOrder placed() const {
     constexpr std::uint32_t anywhere = 0xffffffff;
     std::vector<std::uint32_t> at(place_);
     for (std::size_t p = last_high_ + 1; p < guide_.size(); ++p) {
@@ -207,9 +209,11 @@ class Early {
       }
       if (at[u] == anywhere) at[u] = first_high_;
     }
-    std::vector<UnitIndex> order = guide_;
-    std::stable_sort(order.begin(), order.end(), [&](UnitIndex a, UnitIndex b) { return at[a] < at[b]; });
-    return order;
+    EarlyOrder early{guide_, {}, {guide_.begin() + first_high_, guide_.begin() + last_high_ + 1}};
+    std::stable_sort(early.order.begin(), early.order.end(), [&](UnitIndex a, UnitIndex b) { return at[a] < at[b]; });
+    std::copy_if(early.order.begin(), early.order.end(), std::back_inserter(early.moved),
+                 [&](UnitIndex u) { return early_[u]; });
+    return early;
   }
 
   const UnitGraph& units_;
@@ -223,19 +227,26 @@ class Early {
 
 }  // namespace
 
-std::vector<UnitIndex> early_order(const UnitGraph& units, const std::vector<UnitIndex>& guide, Size limit,
-                                   double share, Prefer prefer) {
+void EarlyOrder::make_urgent(std::vector<Time>& priority) const {
+  Time next = std::numeric_limits<Time>::max();
+  for (const UnitIndex u : peak) next = std::min(next, priority[u]);
+  next -= static_cast<Time>(moved.size());
+  for (const UnitIndex u : moved) priority[u] = std::min(priority[u], next++);
+}
+
+EarlyOrder early_order(const UnitGraph& units, const std::vector<UnitIndex>& guide, Size limit, double share,
+                       Prefer prefer) {
   Early early(units, guide);
   const Size left = limit - early.peak();
-  if (left <= 0 || !early.any()) return guide;
+  if (left <= 0 || !early.any()) return {guide, {}, {}};
   GuideMemory memory(units);
   // Where the peak grows by more than what is held at its end, less goes in front of it.
   for (double part = share; part > share / most_less; part /= 2) {
-    auto order = early.choose(static_cast<Size>(part * static_cast<double>(left)), prefer);
-    memory.reset(order);
-    if (memory.guide_peak() <= limit) return order;
+    EarlyOrder chosen = early.choose(static_cast<Size>(part * static_cast<double>(left)), prefer);
+    memory.reset(chosen.order);
+    if (memory.guide_peak() <= limit) return chosen;
   }
-  return guide;
+  return {guide, {}, {}};
 }
 
 }  // namespace hocket::overlap

@@ -50,7 +50,7 @@ class EarlyOrderTest : public testing::Test {
   // The names of what runs before `big` with so much memory above the guide's peak.
   std::vector<std::string> in_front(Size room, Prefer prefer) const {
     const Size limit = peak_of(guide_) + room;
-    const auto order = early_order(*units_, guide_, limit, 1, prefer);
+    const auto order = early_order(*units_, guide_, limit, 1, prefer).order;
     EXPECT_EQ(order.size(), guide_.size());
     EXPECT_LE(peak_of(order), limit);
     const auto place = [&](const char* name) {
@@ -80,12 +80,26 @@ TEST_F(EarlyOrderTest, takes_what_gives_the_most_time_for_its_memory) {
 TEST_F(EarlyOrderTest, takes_all_where_there_is_room_and_nothing_where_there_is_none) {
   EXPECT_EQ(in_front(4 * small, Prefer::soon_needed), (Names{"wide", "second", "first"}));
   EXPECT_EQ(in_front(0, Prefer::soon_needed), Names{});
-  EXPECT_EQ(early_order(*units_, guide_, peak_of(guide_), 1, Prefer::soon_ready), guide_);
+  EXPECT_EQ(early_order(*units_, guide_, peak_of(guide_), 1, Prefer::soon_ready).order, guide_);
 }
 
 TEST_F(EarlyOrderTest, of_equal_ones_takes_what_is_needed_or_ready_first) {
   EXPECT_EQ(in_front(small, Prefer::soon_needed), Names{"second"});
   EXPECT_EQ(in_front(small, Prefer::soon_ready), Names{"first"});
+}
+
+// What leads to the peak comes first, then what was moved in its order, then the peak and all else.
+TEST_F(EarlyOrderTest, what_was_moved_is_more_urgent_than_the_peak) {
+  const EarlyOrder early = early_order(*units_, guide_, peak_of(guide_) + 2 * small, 1, Prefer::soon_needed);
+  std::vector<Time> priority(units_->size());
+  for (std::size_t p = 0; p < guide_.size(); ++p) priority[guide_[p]] = static_cast<Time>(p) * 10;
+  early.make_urgent(priority);
+  const auto of = [&](const char* name) { return priority[units_->unit_of(step_.at(name))]; };
+  ASSERT_EQ(early.moved.size(), 2U);
+  EXPECT_LT(of("b"), priority[early.moved[0]]);
+  EXPECT_LT(priority[early.moved[0]], priority[early.moved[1]]);
+  EXPECT_LT(priority[early.moved[1]], of("big"));
+  EXPECT_LT(of("big"), of("wide")) << "it was not moved";
 }
 
 }  // namespace

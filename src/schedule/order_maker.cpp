@@ -71,6 +71,16 @@ void OrderMaker::start(const std::vector<UnitIndex>& guide, const Recipe& recipe
     if (missing_[u] == 0) make_ready(u);
   }
   bucket_time_ = bucket_times(units_, recipe.bucket);
+  if (recipe.clear) list_to_come();
+}
+
+void OrderMaker::list_to_come() {
+  to_come_.assign(units_.lanes(), {});
+  for (UnitIndex u = 0; u < units_.size(); ++u) {
+    const Unit& unit = units_.unit(u);
+    if (unit.kind == StepKind::collective) to_come_[unit.lane].push_back({(*recipe_->priority)[u], u});
+  }
+  for (auto& list : to_come_) std::sort(list.begin(), list.end(), std::greater<>());
 }
 
 // Collectives that may be merged wait in the queue of their class, the others in their lane's.
@@ -181,6 +191,28 @@ bool OrderMaker::held_back(const Queue& queue) const {
   return queue.retry > made_.order.size() || too_early(queue) || waits_for_more(queue);
 }
 
+// Urgencies are times: what is most urgent of all that can run or is under way tells when something else is due.
+bool OrderMaker::in_the_way(const Queue& queue) {
+  auto& list = to_come_[queue.lane];
+  while (!list.empty() && memory_.done(list.back().unit)) list.pop_back();
+  const Time own = queue.heap.front().key;
+  const auto next = std::find_if(list.rbegin(), list.rend(), [&](const Entry& entry) {
+    return entry.key >= own || (missing_[entry.unit] > 0 && !memory_.done(entry.unit));
+  });
+  if (next == list.rend() || next->key >= own) return false;
+  Time urgent = std::numeric_limits<Time>::max();
+  Time at = now_;
+  if (!compute_.empty()) urgent = compute_.front().key;
+  for (std::size_t i = 0; i < std::min(waits_looked_at, waits_.size()); ++i) {
+    if (const Time priority = (*recipe_->priority)[waits_[i].unit]; priority < urgent) {
+      urgent = priority;
+      at = waits_[i].key;
+    }
+  }
+  if (urgent > next->key) return false;
+  return std::max(now_, lane_free_[queue.lane]) + next_time(queue) > at + (next->key - urgent);
+}
+
 bool OrderMaker::issue_from(Queue& queue) {
   if (queue.heap.empty() || !memory_.try_run(queue.heap.front().unit, recipe_->limit)) return false;
   std::vector<UnitIndex> bucket;
@@ -219,7 +251,7 @@ bool OrderMaker::issue_best(std::uint32_t lane) {
       if (queue.heap.empty() || queue.refused || held_back(queue)) continue;
       if (best == nullptr || before(queue, *best)) best = &queue;
     }
-    if (best == nullptr) return false;
+    if (best == nullptr || (recipe_->clear && in_the_way(*best))) return false;
     if (issue_from(*best)) return true;
     best->refused = true;
     best->retry = made_.order.size() + patience;

@@ -33,6 +33,8 @@ struct Recipe {
   bool fit = false;
   // Longer than this many times that time it does not run at all there: it may cover more elsewhere. 0: whatever there is runs.
   double idle = 0;
+  // A collective is not issued where its lane would still be busy with it when a more urgent one is likely to be ready.
+  bool clear = false;
 };
 
 struct MadeOrder {
@@ -70,6 +72,7 @@ class OrderMaker {
 
   void start(const std::vector<UnitIndex>& guide, const Recipe& recipe);
   Queue& queue_of(const Unit& unit);
+  void list_to_come();
   void make_ready(UnitIndex u);
   void finish(UnitIndex u);  // it has run: what it leads to may be ready now
   void run_arrived();
@@ -89,6 +92,7 @@ class OrderMaker {
   bool waits_for_more(const Queue& queue) const;
   bool too_early(const Queue& queue) const;
   bool before(const Queue& a, const Queue& b) const;
+  bool in_the_way(const Queue& queue);
   Time next_time(const Queue& queue) const;
   Size cap_of(const Queue& queue) const;
 
@@ -105,6 +109,8 @@ class OrderMaker {
   std::vector<std::vector<std::uint32_t>> queues_of_;  // by lane
   std::vector<Time> lane_free_;
   std::vector<Time> end_;  // by unit, of collectives
+  // By lane: its collectives, the most urgent last; those that were issued until they are the last. Empty unless it is kept clear.
+  std::vector<std::vector<Entry>> to_come_;
   GuideProgress progress_;
   bool far_sighted_ = false;       // the recipe asks for progress_
   Time ahead_ = 0;                 // how far ahead of it compute that takes memory may run

@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "hocket/ir/text.h"
+#include "schedule/urgency.h"
 #include "support/estimated_steps.h"
 
 namespace hocket::overlap {
@@ -143,6 +144,35 @@ TEST_F(BucketsTest, holds_back_no_more_than_a_part_of_what_is_left) {
   EXPECT_EQ(sizes(false, gradients, 2).front(), 4U);
   EXPECT_EQ(sizes(false, gradients, 4).front(), 2U);
   EXPECT_EQ(sizes(false, gradients, 8).front(), 1U);
+}
+
+// `urgent` is communicated 0.1 ms from the beginning; before that the lane would be busy with `other`.
+constexpr const char* one_lane_text = R"(graph @g(%x: f32[64,64]) {
+  group @dp = ranks[0,1]
+  %other = _c10d_functional.all_reduce(%x, "sum", @dp) {est=1ms}
+  %other_done = _c10d_functional.wait_tensor(%other)
+  %a = aten.mm(%x, %x) {est=0.1ms}
+  %urgent = _c10d_functional.all_reduce(%a, "sum", @dp) {est=1ms}
+  %urgent_done = _c10d_functional.wait_tensor(%urgent)
+  %b = aten.mm(%urgent_done, %x) {est=3ms}
+  %c = aten.mm(%other_done, %x) {est=0.1ms}
+  return %b, %c
+}
+)";
+
+TEST(OrderMaker, keeps_a_lane_clear_for_what_is_urgent_and_soon_ready) {
+  const Graph graph = *parse_graph(one_lane_text, "test");
+  const StepGraph steps = estimated_steps(graph);
+  const OverlapOptions options;
+  const UnitGraph units(steps, UnitGraph::grouping(steps, options), options, Buckets{});
+  const std::vector<UnitIndex> guide = units.order_of(steps.original_order());
+  const std::vector<Time> priority = latest_starts(units, guide, comm_times(units, {}), false);
+  Recipe recipe;
+  recipe.priority = &priority;
+  recipe.limit = std::numeric_limits<Size>::max() / 4;
+  EXPECT_EQ(OrderMaker(units).make(guide, recipe).time, 5'000'000'000) << "1 + 1 + 3 ms";
+  recipe.clear = true;
+  EXPECT_EQ(OrderMaker(units).make(guide, recipe).time, 4'200'000'000) << "0.1 + 1 + 3 + 0.1 ms";
 }
 
 }  // namespace

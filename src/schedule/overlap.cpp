@@ -30,4 +30,8 @@ OverlapPlan plan_overlap(const StepGraph& steps, const OverlapOptions& options) 
   return overlap::OverlapSearch(steps, options).run();
 }
 
+std::vector<StepIndex> early_steps(const StepGraph& steps, const OverlapOptions& options) {
+  return overlap::OverlapSearch(steps, options).early_steps();
+}
+
 }  // namespace hocket

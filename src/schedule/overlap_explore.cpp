@@ -20,6 +20,7 @@ constexpr Time worth_repeating = 1000;
 constexpr std::array<std::uint64_t, 3> number_of_walks = {1, 1, 2};  // by effort, if each goes on to its end
 constexpr std::uint64_t most_walks = 3;                              // times as many if they end early
 constexpr std::uint64_t scattered_searches = 8;  // if each goes on to its end; three times as many if they end early
+constexpr std::uint64_t early_searches = 20;     // the same
 // Settings that a scattered search begins with.
 constexpr int least_anywhere = 12, most_anywhere = 40;
 // What intensify() tries: an urgency that follows from the best order, and its share, of pull_of().
@@ -70,6 +71,7 @@ std::vector<Time> OverlapSearch::priorities_of(const Setting& setting, const Rec
       if (units_.unit(u).kind == StepKind::collective) priority[u] = tail[u];
     }
   }
+  if (const EarlyOrder* early = early_of(setting); early != nullptr && options_.early) early->make_urgent(priority);
   return priority;
 }
 
@@ -77,6 +79,7 @@ MadeOrder OverlapSearch::make(const Setting& setting, const Candidate* parent) {
   Recipe recipe = recipe_of(setting, classes_, limit_);
   const std::vector<Time> priority = priorities_of(setting, recipe, parent);
   recipe.priority = &priority;
+  recipe.clear = options_.early;
   return maker_.make(guide_of(setting, parent), recipe);
 }
 
@@ -84,12 +87,17 @@ const std::vector<UnitIndex>& OverlapSearch::guide_of(const Setting& setting, co
   switch (setting.guide) {
     case Guide::original: return original_;
     case Guide::parent: return parent != nullptr ? parent->made.order : lean_;
-    case Guide::early_ready: return early_[0];
-    case Guide::early_needed: return early_[1];
-    case Guide::early_half: return early_[2];
+    case Guide::early_ready:
+    case Guide::early_needed:
+    case Guide::early_half: return early_of(setting)->order;
     case Guide::lean: break;
   }
   return lean_;
+}
+
+const EarlyOrder* OverlapSearch::early_of(const Setting& setting) const {
+  const int index = static_cast<int>(setting.guide) - plain_guides;
+  return index < 0 ? nullptr : &early_[static_cast<std::size_t>(index)];
 }
 
 bool OverlapSearch::Candidate::alike(const Setting& other) const {
@@ -135,7 +143,7 @@ void OverlapSearch::start(std::uint64_t budget) {
     Time& of_urgency = best[static_cast<std::size_t>(setting.priority)];
     of_urgency = std::min(of_urgency, try_setting(setting, nullptr));
   }
-  if (!early_[0].empty()) {
+  if (!early_[0].order.empty()) {
     for (const Setting& setting : early_starts(classes_)) {
       if (enough()) return;
       try_setting(setting, nullptr);
@@ -158,6 +166,18 @@ void OverlapSearch::start_anywhere(std::uint64_t budget) {
     try_setting(any_setting(classes_, guides(), dice_), nullptr);
 }
 
+void OverlapSearch::search_anywhere(const Plan& from, std::uint64_t budget) {
+  plan_ = from;
+  begun_ = maker_.work();
+  refined_ = 0;
+  best_.clear();
+  start_anywhere(budget / 4);
+  climb(budget / 2);
+  improved_at_ = tried_;
+  intensify(budget * 2 / 3);
+  wander(budget * 2 / 3);
+}
+
 // Short searches that have nothing in common: those of small programs end soon, and not all at the same place.
 void OverlapSearch::scatter(const Plan& from, std::uint64_t budget) {
   Plan best = plan_;
@@ -165,20 +185,34 @@ void OverlapSearch::scatter(const Plan& from, std::uint64_t budget) {
   std::uint64_t spent = 0;
   effort_ = Effort::standard;
   for (std::uint64_t i = 0; i < scattered_searches * most_walks && spent < budget; ++i) {
-    plan_ = from;
-    begun_ = maker_.work();
-    refined_ = 0;
-    best_.clear();
-    start_anywhere(each / 4);
-    climb(each / 2);
-    improved_at_ = tried_;
-    intensify(each * 2 / 3);
-    wander(each * 2 / 3);
+    search_anywhere(from, each);
     refine(each / 3);
     spent += explored() + refined_;
     if (plan_.time < best.time) best = plan_;
   }
   plan_ = std::move(best);
+}
+
+// Which steps run early, and when, matters more here than buckets do: no time is spent on those but at the end.
+void OverlapSearch::search_early(std::uint64_t budget) {
+  const Plan from = plan_;
+  Plan best = from;
+  std::vector<Candidate> candidates;
+  std::uint64_t spent = 0;
+  effort_ = Effort::standard;
+  for (std::uint64_t i = 0; i < early_searches * most_walks && spent < budget && !perfect(); ++i) {
+    search_anywhere(from, budget / early_searches);
+    spent += explored();
+    if (plan_.time >= best.time) continue;
+    best = plan_;
+    candidates = best_;
+  }
+  plan_ = std::move(best);
+  best_ = std::move(candidates);
+  begun_ = maker_.work();
+  improved_at_ = tried_;
+  wander(budget / 4);
+  refine(budget / 4);
 }
 
 void OverlapSearch::climb(std::uint64_t budget) {

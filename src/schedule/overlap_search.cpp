@@ -9,7 +9,6 @@
 
 #include "hocket/schedule/timeline.h"
 #include "schedule/deferral.h"
-#include "schedule/early_order.h"
 #include "schedule/exact_order.h"
 #include "schedule/guide_memory.h"
 #include "schedule/lean_order.h"
@@ -46,7 +45,8 @@ struct Nudge {
 };
 constexpr std::array<Nudge, 10> nudges = {
     {{0, 0}, {0, 0}, {0, 0}, {1, 0}, {0.5, 0}, {0.25, 0}, {0.1, 0}, {0, 0.5}, {0, 1}, {0, 2}}};
-constexpr Time part_lost_at_first = 400;    // of the best step: one part in so many, by refine() at the largest effort
+constexpr Time part_lost_at_first = 400;  // of the best step: one part in so many, by refine() at the largest effort
+constexpr double most_left = 0.95;  // of the memory that is left at the peak, for early_order(): buckets get a little
 constexpr std::uint64_t cost_of_units = 6;  // making other units of the steps, for each, beside an order of them
 
 std::vector<Time> positions(const std::vector<UnitIndex>& order) {
@@ -139,6 +139,7 @@ bool OverlapSearch::try_buckets(const Buckets& buckets, double pull, double defe
   recipe.ahead = plan_.ahead;
   recipe.fit = plan_.fit;
   recipe.idle = plan_.idle;
+  recipe.clear = options_.early;
   if (!options_.model) recipe.give_up = below;
   recipe.priority = &priority;
   OrderMaker maker(units);
@@ -234,12 +235,13 @@ void OverlapSearch::find_guides(const std::vector<StepIndex>& original) {
   }
 }
 
-// For the limit as it is. The largest part of what is left leaves a little to buckets.
+// For the limit as it is.
 void OverlapSearch::find_early_guides() {
-  constexpr double most = 0.95, half = 0.5;
+  constexpr double half = 0.5;
   const auto early = [&](double share, Prefer prefer) { return early_order(units_, lean_, limit_, share, prefer); };
-  early_ = {early(most, Prefer::soon_ready), early(most, Prefer::soon_needed), early(half, Prefer::soon_needed)};
-  if (std::find(early_.begin(), early_.end(), lean_) != early_.end()) early_ = {};
+  early_ = {early(most_left, Prefer::soon_ready), early(most_left, Prefer::soon_needed),
+            early(half, Prefer::soon_needed)};
+  if (std::any_of(early_.begin(), early_.end(), [](const EarlyOrder& one) { return one.moved.empty(); })) early_ = {};
 }
 
 // A search that may hold more takes other turns, and at times worse ones: a short one within the original order's memory comes first. The
@@ -292,20 +294,35 @@ bool OverlapSearch::solve() {
   return exact.complete;
 }
 
+void OverlapSearch::find_limits(const std::vector<StepIndex>& original) {
+  original_peak_ = memory_curve(steps_, original).peak.count;
+  limit_ = options_.memory_limit ? options_.memory_limit->count : original_peak_;
+}
+
+std::vector<StepIndex> OverlapSearch::early_steps() {
+  const auto original = steps_.original_order();
+  find_limits(original);
+  find_guides(original);
+  return units_.steps_in(early_order(units_, lean_, limit_, most_left, Prefer::soon_ready).moved);
+}
+
 OverlapPlan OverlapSearch::run() {
   const auto original = steps_.original_order();
   const auto time_of = [&](const std::vector<StepIndex>& order) {
     return (options_.model ? modelled_step_time(steps_, order, *options_.model) : timeline(steps_, order).step_time)
         .picoseconds;
   };
-  original_peak_ = memory_curve(steps_, original).peak.count;
-  limit_ = options_.memory_limit ? options_.memory_limit->count : original_peak_;
+  find_limits(original);
   find_guides(original);
   const bool kept = original_peak_ <= limit_;
   plan_.order = kept ? original : units_.steps_in(lean_);
   plan_.time = time_of(plan_.order);
   plan_.peak = memory_curve(steps_, plan_.order).peak.count;
-  if (!solve() && plan_.peak <= limit_) {
+  if (options_.early && plan_.peak <= limit_) {
+    effort_ = Effort::max;
+    find_early_guides();
+    search_early(budget());
+  } else if (!solve() && plan_.peak <= limit_) {
     const Plan begin = plan_;
     if (options_.effort == Effort::fast) search(Effort::fast);
     else search_as_default();

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "schedule/bucket_moves.h"
+#include "schedule/early_order.h"
 #include "schedule/order_maker.h"
 #include "schedule/setting.h"
 #include "schedule/unit_graph.h"
@@ -15,6 +16,8 @@ class OverlapSearch {
  public:
   OverlapSearch(const StepGraph& steps, const OverlapOptions& options);
   OverlapPlan run();
+  // What of a step could run in front of its peak, within the limit.
+  std::vector<StepIndex> early_steps();
 
  private:
   // An order with what it takes to make others from it.
@@ -36,9 +39,10 @@ class OverlapSearch {
     std::vector<Stall> stalls;
   };
 
+  void find_limits(const std::vector<StepIndex>& original);
   void find_guides(const std::vector<StepIndex>& original);
   void find_early_guides();
-  int guides() const { return plain_guides + (early_[0].empty() ? 0 : early_guides); }
+  int guides() const { return plain_guides + (early_[0].order.empty() ? 0 : early_guides); }
   Size peak_of(const std::vector<UnitIndex>& order);
   std::uint64_t budget() const;
   bool perfect() const { return !options_.model && plan_.time <= all_compute_; }  // nothing can be better
@@ -49,13 +53,16 @@ class OverlapSearch {
   bool solve();  // looks at all orders, where they are few; is the plan the best there is?
   std::uint64_t explored() const { return maker_.work() - begun_; }  // work of explore()
   MadeOrder make(const Setting& setting, const Candidate* parent);
+  const EarlyOrder* early_of(const Setting& setting) const;  // absent: the guide is none of those
   const std::vector<UnitIndex>& guide_of(const Setting& setting, const Candidate* parent) const;
   std::vector<Time> priorities_of(const Setting& setting, const Recipe& recipe, const Candidate* parent) const;
   Time try_setting(const Setting& setting, const Candidate* parent);  // its time; the largest if memory does not do
   void keep(const UnitGraph& units, const MadeOrder& made, Buckets buckets);  // as the plan
   Buckets buckets_of(const UnitGraph& units, const MadeOrder& made) const;
   void start_anywhere(std::uint64_t budget);
+  void search_anywhere(const Plan& from, std::uint64_t budget);  // from settings by chance
   void scatter(const Plan& from, std::uint64_t budget);
+  void search_early(std::uint64_t budget);
   void explore(std::uint64_t budget);  // by these four, one after the other
   void start(std::uint64_t budget);
   void climb(std::uint64_t budget);
@@ -79,7 +86,7 @@ class OverlapSearch {
   Size limit_ = 0, original_peak_ = 0;
   Time all_compute_ = 0;  // of the steps as they are, without copies for buckets
   std::vector<UnitIndex> original_, lean_;
-  std::array<std::vector<UnitIndex>, early_guides> early_;  // all empty if nothing can go in front of the peak
+  std::array<EarlyOrder, early_guides> early_;  // all empty if nothing can go in front of the peak
   std::vector<Time> position_, lean_position_;
   std::vector<Candidate> best_;  // by time, few, no two alike
   std::size_t tried_ = 0, improved_at_ = 0;

@@ -240,6 +240,25 @@ TEST(Overlap, is_never_slower_than_the_original_order) {
   }
 }
 
+// Whether or not anything can run early.
+TEST(Overlap, the_search_for_early_steps_keeps_the_limit_and_says_its_time) {
+  for (std::uint64_t seed = 1; seed < 8; ++seed) {
+    const SmallProgram program = small_program(seed);
+    auto steps = StepGraph::of(program.graph, program.times, {.keep_collective_order = false});
+    ASSERT_TRUE(steps);
+    OverlapOptions options;
+    options.effort = Effort::max;
+    options.early = true;
+    const Bytes peak = memory_curve(*steps, steps->original_order()).peak;
+    options.memory_limit = Bytes(peak.count * 5 / 4);
+    const OverlapPlan plan = plan_overlap(*steps, options);
+    EXPECT_EQ(plan.step_time, timeline(*steps, plan.order).step_time) << "seed " << seed;
+    EXPECT_LE(plan.step_time, timeline(*steps, steps->original_order()).step_time) << "seed " << seed;
+    EXPECT_LE(memory_curve(*steps, plan.order).peak, *options.memory_limit) << "seed " << seed;
+    EXPECT_EQ(plan.order, plan_overlap(*steps, options).order) << "seed " << seed;
+  }
+}
+
 TEST(Overlap, says_what_can_be_reached_where_the_limit_is_too_low) {
   const SmallProgram program = small_program(3);
   auto steps = StepGraph::of(program.graph, program.times, {.keep_collective_order = false});

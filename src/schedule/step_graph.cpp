@@ -118,6 +118,7 @@ StepGraph::Lists StepGraphBuilder::turned(const StepGraph::Lists& lists, std::si
 }
 
 StepGraph StepGraphBuilder::finish() {
+  for (const auto& [before, after] : options_.orders) edge(before, after);
   graph_.before_ = lists(edges_, graph_.size());
   graph_.after_ = turned(graph_.before_, graph_.size());
   graph_.touches_ = lists(touches_, graph_.size());

@@ -92,5 +92,22 @@ TEST(StepGraph, empty_tensors_keep_their_place_among_the_others_of_their_buffer)
   EXPECT_TRUE(in_order("empty", "last"));
 }
 
+TEST(StepGraph, keeps_orders_that_it_is_asked_for) {
+  const Graph graph = *parse_graph(R"(graph @g(%x: f32[4]) {
+  %a = aten.relu(%x)
+  %b = aten.neg(%x)
+  return %a, %b
+})",
+                                   "test");
+  const std::vector<Nanoseconds> times(graph.size());
+  const auto free_steps = StepGraph::of(graph, times);
+  ASSERT_TRUE(free_steps);
+  const StepIndex a = named(*free_steps, "a"), b = named(*free_steps, "b");
+  EXPECT_FALSE(free_steps->depends(b, a));
+  const auto steps = StepGraph::of(graph, times, {.keep_collective_order = false, .orders = {{a, b}}});
+  ASSERT_TRUE(steps);
+  EXPECT_TRUE(steps->depends(b, a));
+}
+
 }  // namespace
 }  // namespace hocket

@@ -35,6 +35,9 @@ class GraphRewriter {
   // Appends a copy of an old node, with all that the old graph says of it. Its arguments are the new nodes that stand for its
   // old ones; those must be there already. Where one of them lies in other memory than it did, so does a view of it.
   NodeId copy(NodeId old);
+  // Appends another copy of a node that is there already, in memory of its own, or of a view where what it views lies by now. The uses of
+  // `old` name this one from now on. The name gets a number where it is taken.
+  NodeId copy_again(NodeId old, std::string_view name);
   // From now on the uses of `old` name `by`, a new node.
   void replace(NodeId old, NodeId by);
   // The new node that stands for an old one: its copy, or what replaced it; none() while there is neither.
@@ -57,6 +60,7 @@ class GraphRewriter {
 
  private:
   void fail_with(std::string message, NodeId old);
+  NodeId add_copy(NodeId old, std::string_view name);  // in memory of its own where moved() says so
   Arg mapped(const Arg& arg, NodeId user);
   bool joins_inputs(NodeId old) const;  // one node stands for several of its inputs from now on
   // The type of a view whose operator has no shape function, now that `base` stands for what it views: the type of the base where

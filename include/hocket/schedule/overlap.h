@@ -47,6 +47,8 @@ struct OverlapOptions {
   std::vector<MergeClass> classes;    // empty: pure reordering
   std::vector<MergeCandidate> candidates;
   std::optional<LaneModel> model;  // absent: the two-lane model
+  // With the largest effort, in place of all that it looks at otherwise: orders in which early_steps() run in front of the peak.
+  bool early = false;
 };
 
 struct OverlapPlan {
@@ -63,5 +65,9 @@ struct OverlapPlan {
 
 // `steps` must have been made without keep_collective_order.
 OverlapPlan plan_overlap(const StepGraph& steps, const OverlapOptions& options);
+
+// Steps from behind the peak of memory that need nothing from it and could run in front of it within the limit: those that compute most
+// for what they then hold there, with all that they need.
+std::vector<StepIndex> early_steps(const StepGraph& steps, const OverlapOptions& options);
 
 }  // namespace hocket

@@ -13,6 +13,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "hocket/base/error.h"
@@ -40,6 +41,8 @@ struct StepBuffer {
 
 struct StepGraphOptions {
   bool keep_collective_order = true;  // off only where all ranks agree on the new order
+  // Beside what the values ask for: the first of these before the second, as they are in the original order.
+  std::vector<std::pair<StepIndex, StepIndex>> orders = {};
 };
 
 class StepGraph {
