@@ -13,6 +13,19 @@ namespace {
 // Stays in the first-level cache until it is written to all.
 constexpr std::int64_t fused_block = 8192;
 constexpr std::int64_t pushed_block = 16384;
+constexpr std::int64_t copied_block = 65536;  // so long that turning back for the next one costs nothing
+
+// Runs use(first, count) for each block of what a rank gives. Whoever filled it began at its beginning, so that the caches have its end: what fits
+// into them is gone through from there, and an all_to_all of 4 MiB takes a sixth less. What does not is read in the order that processors
+// fetch ahead in; the other way round would take a tenth more.
+template <class Use>
+void each_block(std::int64_t count, std::int64_t block, bool from_the_end, const Use& use) {
+  const std::int64_t blocks = (count + block - 1) / block;
+  for (std::int64_t i = 0; i < blocks; ++i) {
+    const std::int64_t first = (from_the_end ? blocks - 1 - i : i) * block;
+    use(first, std::min(block, count - first));
+  }
+}
 
 // The elements [first, second) that a place works on, in whole cache lines.
 std::pair<std::int64_t, std::int64_t> share_of(std::int32_t place, std::int32_t ranks, std::int64_t count,
@@ -27,14 +40,13 @@ std::pair<std::int64_t, std::int64_t> share_of(std::int32_t place, std::int32_t 
 // only once.
 void push_to_all(const Rounds& rounds, const SharedBuffers& buffers, const std::byte* input, std::int64_t offset,
                  std::int64_t count, bool streaming) {
-  for (std::int64_t first = 0; first < count; first += pushed_block) {
-    const std::int64_t now = std::min(pushed_block, count - first);
+  each_block(count, pushed_block, !streaming, [&](std::int64_t first, std::int64_t now) {
     for (std::int32_t i = 0; i < rounds.size(); ++i) {
       const auto place = static_cast<std::size_t>((rounds.place() + i) % rounds.size());
       std::byte* const to = buffers.output[place] + offset + first;
       if (to != input + first) copy_unfenced(input + first, to, now, streaming);
     }
-  }
+  });
   if (streaming) stream_fence();
 }
 
@@ -81,11 +93,13 @@ Status pulling_reduce_scatter(Rounds& rounds, const GroupCall& call, const Share
 Status pushing_all_to_all(Rounds& rounds, const GroupCall& call, const SharedBuffers& buffers, Cut cut) {
   const std::int64_t share = call.count * size_of(call.dtype);
   const auto* const input = static_cast<const std::byte*>(call.first.input);
-  for (std::int32_t i = 0; i < rounds.size(); ++i) {
-    const std::int32_t place = (rounds.place() + i) % rounds.size();
+  each_block(rounds.size(), 1, !cut.streaming, [&](std::int64_t place, std::int64_t) {
     std::byte* const to = buffers.output[static_cast<std::size_t>(place)] + rounds.place() * share;
-    if (share > 0) copy(input + place * share, to, share, cut.streaming);
-  }
+    each_block(share, copied_block, !cut.streaming, [&](std::int64_t first, std::int64_t now) {
+      copy_unfenced(input + place * share + first, to + first, now, cut.streaming);
+    });
+  });
+  if (cut.streaming) stream_fence();
   return meet(rounds);
 }
 
