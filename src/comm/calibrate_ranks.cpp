@@ -74,8 +74,7 @@ class CalibrationRanks::Rank {
   }
   GroupCall call_of(const Trial& trial) {
     const std::int64_t size = size_of(Dtype::f32);
-    const bool in_parts =
-        trial.op == Operator::all_gather || trial.op == Operator::all_to_all || trial.op == Operator::reduce_scatter;
+    const bool in_parts = gives_shares(trial.op) || gets_shares(trial.op);
     const bool reads_others = trial.op == Operator::reduce_scatter;
     std::byte* const output = trial.in_symmetric_memory && !reads_others ? symmetric_ : output_.data();
     const std::byte* const given = trial.in_symmetric_memory && reads_others ? symmetric_ : input_.data();

@@ -28,6 +28,9 @@ enum class Operator : std::uint8_t {
 
 std::string_view name_of(Operator op);
 inline bool reduces(Operator op) { return op == Operator::all_reduce || op == Operator::reduce_scatter; }
+// A rank's input has a share for each of the ranks; its output has one of each.
+inline bool gives_shares(Operator op) { return op == Operator::reduce_scatter || op == Operator::all_to_all; }
+inline bool gets_shares(Operator op) { return op == Operator::all_gather || op == Operator::all_to_all; }
 
 // What people want to know of a call.
 struct CallFacts {

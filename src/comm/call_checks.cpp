@@ -24,12 +24,8 @@ Range range_of(const void* data, std::int64_t bytes) {
 bool overlap(const Range& a, const Range& b) { return a.begin < b.end && b.begin < a.end; }
 
 // How often each side of a part holds its count.
-std::int64_t inputs_of(Operator op, std::int64_t ranks) {
-  return op == Operator::reduce_scatter || op == Operator::all_to_all ? ranks : 1;
-}
-std::int64_t outputs_of(Operator op, std::int64_t ranks) {
-  return op == Operator::all_gather || op == Operator::all_to_all ? ranks : 1;
-}
+std::int64_t inputs_of(Operator op, std::int64_t ranks) { return gives_shares(op) ? ranks : 1; }
+std::int64_t outputs_of(Operator op, std::int64_t ranks) { return gets_shares(op) ? ranks : 1; }
 
 // The output may be the input itself, and where one is larger, this rank's part of it may be the smaller.
 bool same_place(const GroupCall& call, const RankGroup& group, const Transfer& part) {

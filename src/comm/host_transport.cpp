@@ -11,12 +11,7 @@ namespace {
 // The larger of what a rank gives and what it gets.
 std::int64_t bytes_of(const GroupCall& call, std::int32_t ranks) {
   const std::int64_t bytes = call.count * size_of(call.dtype);
-  switch (call.op) {
-    case Operator::all_gather:
-    case Operator::reduce_scatter:
-    case Operator::all_to_all: return bytes * ranks;
-    default: return bytes;
-  }
+  return gives_shares(call.op) || gets_shares(call.op) ? bytes * ranks : bytes;
 }
 
 bool in_place(const GroupCall& call) { return call.parts().front().input == call.parts().front().output; }
@@ -44,8 +39,7 @@ Result<SymmetricPlace> HostTransport::allocate(const GroupCall& call) {
 
 // Not 0 where all that one rank gives fits beside its flag.
 std::int64_t HostTransport::small_slot_of(const GroupCall& call) const {
-  const bool for_each = call.op == Operator::reduce_scatter || call.op == Operator::all_to_all;
-  const std::int64_t gives = call.count * size_of(call.dtype) * (for_each ? shares_of(*rounds_) : 1);
+  const std::int64_t gives = call.count * size_of(call.dtype) * (gives_shares(call.op) ? shares_of(*rounds_) : 1);
   const bool fits =
       gives <= Rounds::two_lines_bytes && call.input_splits.empty() &&
       (call.algorithm == CollectiveAlgorithm::automatic || call.algorithm == CollectiveAlgorithm::one_shot) &&

@@ -13,7 +13,7 @@ namespace {
 std::int64_t inputs_in(const GroupCall& call, const HostsLayout& layout) {
   if (call.op == Operator::barrier) return 0;
   if (call.op == Operator::broadcast) return call.root == layout.place() ? 1 : 0;
-  return call.op == Operator::reduce_scatter || call.op == Operator::all_to_all ? layout.size() : 1;
+  return gives_shares(call.op) ? layout.size() : 1;
 }
 
 void copy_bytes(std::byte* to, const std::byte* from, std::int64_t bytes) {

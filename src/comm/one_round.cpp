@@ -9,8 +9,6 @@ namespace hocket {
 
 namespace {
 
-bool has_shares(Operator op) { return op == Operator::reduce_scatter || op == Operator::all_to_all; }
-
 std::int64_t bytes_of_part(const GroupCall& call) { return call.count * size_of(call.dtype); }
 
 // From one share in a slot to the next.
@@ -24,7 +22,7 @@ void move(const std::byte* from, std::byte* to, std::int64_t count, bool streami
 
 void fill(const Rounds& rounds, const GroupCall& call, std::byte* slot) {
   const std::int64_t part = bytes_of_part(call);
-  if (!has_shares(call.op)) {
+  if (!gives_shares(call.op)) {
     const bool gives = call.op != Operator::broadcast || rounds.place() == call.root;
     if (gives) move(input_at(call.first, 0), slot, part);
     return;
@@ -38,8 +36,8 @@ void fill(const Rounds& rounds, const GroupCall& call, std::byte* slot) {
 // What a place has for this one. This rank's own is read where it lies.
 const std::byte* given_by(const Rounds& rounds, const GroupCall& call, std::int32_t place) {
   const std::int64_t part = bytes_of_part(call);
-  if (place == rounds.place()) return input_at(call.first, has_shares(call.op) ? place * part : 0);
-  const std::int64_t share = has_shares(call.op) ? share_for(place, rounds.place()) : 0;
+  if (place == rounds.place()) return input_at(call.first, gives_shares(call.op) ? place * part : 0);
+  const std::int64_t share = gives_shares(call.op) ? share_for(place, rounds.place()) : 0;
   return rounds.slot_of(place) + share * distance_of(part);
 }
 
@@ -61,7 +59,7 @@ void collect(const Rounds& rounds, const GroupCall& call, bool streaming) {
 
 bool fits_one_round(const Rounds& rounds, const GroupCall& call, Cut cut) {
   const std::int64_t part = bytes_of_part(call);
-  const std::int64_t gives = part + (has_shares(call.op) ? distance_of(part) * (shares_of(rounds) - 1) : 0);
+  const std::int64_t gives = part + (gives_shares(call.op) ? distance_of(part) * (shares_of(rounds) - 1) : 0);
   return call.many.empty() && call.input_splits.empty() && gives <= cut.block;
 }
 

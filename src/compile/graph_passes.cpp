@@ -95,7 +95,8 @@ Pass gather_again_pass() {
             GatherAgainOptions options;
             options.peak = NodeId(order[memory_curve(steps, order).peak_at]);
             options.cost = context.cost;
-            return to_result(gather_again(graph, options));
+            HOCKET_TRY(GatherAgainResult again, gather_again(graph, options));
+            return to_result(std::move(again.rewrite));
           }};
 }
 

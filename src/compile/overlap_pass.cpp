@@ -4,7 +4,9 @@
 
 #include <algorithm>
 #include <array>
+#include <future>
 #include <map>
+#include <memory>
 #include <set>
 
 #include "compile/forms.h"
@@ -200,9 +202,8 @@ struct Planned {
 };
 
 Result<Planned> planned(const Graph& graph, StepGraph steps, const PassContext& context, OverlapOptions& options,
-                        const std::vector<NodeId>& apart, std::vector<std::string>& notes) {
-  Planned result{&graph, std::move(steps), {}, {}};
-  result.candidates = find_mergeable(graph, *context.cost, options, apart);
+                        std::vector<std::string>& notes) {
+  Planned result{&graph, std::move(steps), find_mergeable(graph, *context.cost, options), {}};
   HOCKET_TRY(result.plan, plan_within(result.steps, context, options, notes));
   return result;
 }
@@ -234,12 +235,12 @@ Result<StepGraph> steps_with(const Graph& graph, const std::vector<NodeId>& seco
 
 // Which steps run early depends on what they hold, and that on what is gathered again. So first all is that can be; then only what the steps
 // need that could run early then.
-Result<std::optional<Graph>> gather_for_early_steps(const Graph& graph, const StepGraph& steps, const CostModel& cost,
-                                                    Bytes memory_limit) {
+Result<GatherAgainResult> gather_for_early_steps(const Graph& graph, const StepGraph& steps, const CostModel& cost,
+                                                 Bytes memory_limit) {
   GatherAgainOptions options{NodeId(end_of_peak(steps)), {}, &cost};
-  HOCKET_TRY(RewriteResult all, gather_again(graph, options));
-  if (!all.graph) return std::optional<Graph>();
-  HOCKET_TRY(const StepGraph steps_of_all, steps_with(*all.graph, repeated_gathers(*all.graph), cost));
+  HOCKET_TRY(const GatherAgainResult all, gather_again(graph, options));
+  if (!all.rewrite.graph) return GatherAgainResult{};
+  HOCKET_TRY(const StepGraph steps_of_all, steps_with(*all.rewrite.graph, all.second, cost));
   OverlapOptions within;
   within.memory_limit = memory_limit;
   std::set<std::string_view> early;
@@ -247,15 +248,35 @@ Result<std::optional<Graph>> gather_for_early_steps(const Graph& graph, const St
   for (const StepIndex step : steps.collectives()) {
     if (early.contains(steps.name(step))) options.among.emplace_back(step);
   }
-  if (options.among.empty()) return std::optional<Graph>();
-  HOCKET_TRY(RewriteResult some, gather_again(graph, options));
-  return std::move(some.graph);
+  if (options.among.empty()) return GatherAgainResult{};
+  return gather_again(graph, options);
 }
 
 // Where a lane is busier than compute, the step does not wait for compute.
-bool could_run_early(const Planned& planned) {
-  const TimeBound bound = time_bound(planned.steps);
-  return planned.plan.step_time > bound.compute && bound.busiest_lane < bound.compute;
+bool could_run_early(const StepGraph& steps) {
+  const TimeBound bound = time_bound(steps);
+  return bound.busiest_lane < bound.compute;
+}
+
+// A plan for a graph in which all_gathers are done twice. It stays where it is: the plan points into the graph.
+struct GatheredAgain {
+  GatherAgainResult result;
+  std::optional<Planned> planned;  // absent: there is nothing to gather again
+};
+
+// They are not merged: most share their lane with collectives that the step waits for.
+Result<std::unique_ptr<GatheredAgain>> plan_gathered_again(const Graph& graph, const StepGraph& steps,
+                                                           const CostModel& cost, OverlapOptions options) {
+  auto again = std::make_unique<GatheredAgain>();
+  HOCKET_TRY(again->result, gather_for_early_steps(graph, steps, cost, *options.memory_limit));
+  const auto& [changed, second] = again->result;
+  if (!changed.graph) return again;
+  HOCKET_TRY(StepGraph steps_of_both, steps_with(*changed.graph, second, cost));
+  options.early = true;
+  Mergeable candidates = find_mergeable(*changed.graph, cost, options, second);
+  OverlapPlan plan = plan_overlap(steps_of_both, options);
+  again->planned = {&*changed.graph, std::move(steps_of_both), std::move(candidates), std::move(plan)};
+  return again;
 }
 
 Result<PassResult> merged(const Graph& given, const PassContext& context, const OverlapOptions& base,
@@ -270,22 +291,24 @@ Result<PassResult> merged(const Graph& given, const PassContext& context, const 
   }
   PassResult result;
   OverlapOptions options = base;
-  HOCKET_TRY(Planned chosen, planned(lean ? *lean : given, std::move(first_steps), context, options, {}, result.notes));
-  std::optional<Graph> again;
-  if (base.effort == Effort::max && could_run_early(chosen)) {
-    HOCKET_TRY(again, gather_for_early_steps(*chosen.graph, chosen.steps, cost, *options.memory_limit));
+  const Graph& first = lean ? *lean : given;
+  std::future<Result<std::unique_ptr<GatheredAgain>>> other;
+  if (base.effort == Effort::max && could_run_early(first_steps)) {
+    // In a thread of its own, or where there is none to be had, behind this one.
+    other = std::async(std::launch::async | std::launch::deferred,
+                       [&, steps = first_steps] { return plan_gathered_again(first, steps, cost, base); });
   }
-  if (again) {
-    // They are not merged: most share their lane with collectives that the step waits for.
-    const std::vector<NodeId> second = repeated_gathers(*again);
-    HOCKET_TRY(StepGraph steps, steps_with(*again, second, cost));
-    OverlapOptions other_options = base;
-    other_options.memory_limit = options.memory_limit;
-    other_options.early = true;
-    HOCKET_TRY(Planned other, planned(*again, std::move(steps), context, other_options, second, result.notes));
-    if (other.plan.within_limit && other.plan.step_time < chosen.plan.step_time) {
-      chosen = std::move(other);
-      result.notes.push_back(fmt::format("{} all_gathers are done twice", second.size()));
+  HOCKET_TRY(Planned chosen, planned(first, std::move(first_steps), context, options, result.notes));
+  std::unique_ptr<GatheredAgain> again;
+  if (other.valid()) {
+    HOCKET_TRY(again, other.get());
+  }
+  if (again && again->planned) {
+    Planned& planned_again = *again->planned;
+    if (planned_again.plan.within_limit && planned_again.plan.peak <= *options.memory_limit &&
+        planned_again.plan.step_time < chosen.plan.step_time) {
+      chosen = std::move(planned_again);
+      result.notes.push_back(fmt::format("{} all_gathers are done twice", again->result.second.size()));
     }
   }
   const Graph& graph = *chosen.graph;

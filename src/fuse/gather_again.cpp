@@ -96,7 +96,8 @@ class Finder {
   const std::vector<bool> late_;          // by node: depends on the peak
 };
 
-Result<Graph> rewritten(const Graph& graph, const std::vector<Twice>& list, const CostModel* cost) {
+// Fills in the graph and its second gathers.
+Status rewrite(const Graph& graph, const std::vector<Twice>& list, const CostModel* cost, GatherAgainResult& result) {
   std::map<NodeId, std::vector<const Twice*>> before;
   for (const Twice& twice : list) before[twice.first_late].push_back(&twice);
   GraphRewriter rewriter(graph);
@@ -105,7 +106,9 @@ Result<Graph> rewritten(const Graph& graph, const std::vector<Twice>& list, cons
       for (const Twice* twice : here->second) {
         for (const NodeId old : twice->again) {
           const NodeId node = rewriter.copy_again(old, fmt::format("{}_again", graph.name(old)));
-          if (old != twice->gather || !node.valid() || cost == nullptr) continue;
+          if (old != twice->gather || !node.valid()) continue;
+          result.second.push_back(node);
+          if (cost == nullptr) continue;
           const Collective& collective = *graph.collective(old);
           rewriter.set_time(node, cost->written_collective(collective.kind, graph.group(collective.group).ranks,
                                                            collective.bytes_in + collective.bytes_out));
@@ -114,12 +117,13 @@ Result<Graph> rewritten(const Graph& graph, const std::vector<Twice>& list, cons
     }
     rewriter.copy(NodeId(i));
   }
-  return rewriter.finish();
+  HOCKET_TRY(result.rewrite.graph, rewriter.finish());
+  return {};
 }
 
 }  // namespace
 
-Result<RewriteResult> gather_again(const Graph& graph, const GatherAgainOptions& options) {
+Result<GatherAgainResult> gather_again(const Graph& graph, const GatherAgainOptions& options) {
   const Finder finder(graph, options.peak);
   const std::set<NodeId> among(options.among.begin(), options.among.end());
   std::vector<Twice> list;
@@ -131,24 +135,11 @@ Result<RewriteResult> gather_again(const Graph& graph, const GatherAgainOptions&
       saved += candidate.bytes_out - candidate.bytes_in;
     }
   }
-  RewriteResult result;
-  result.report =
+  GatherAgainResult result;
+  result.rewrite.report =
       fmt::format("{} all_gathers are done twice, {} need not be held between", list.size(), to_string(saved));
-  if (!list.empty()) {
-    HOCKET_TRY(result.graph, rewritten(graph, list, options.cost));
-  }
+  if (!list.empty()) HOCKET_CHECK(rewrite(graph, list, options.cost, result));
   return result;
-}
-
-std::vector<NodeId> repeated_gathers(const Graph& graph) {
-  std::set<std::pair<NodeId, GroupId>> gathered;
-  std::vector<NodeId> list;
-  for (std::size_t i = 0; i < graph.size(); ++i) {
-    const Collective* collective = graph.collective(NodeId(i));
-    if (collective == nullptr || graph.op_name(NodeId(i)) != gather_op) continue;
-    if (!gathered.emplace(graph.inputs(NodeId(i))[0], collective->group).second) list.emplace_back(i);
-  }
-  return list;
 }
 
 }  // namespace hocket

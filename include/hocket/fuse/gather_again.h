@@ -26,9 +26,11 @@ struct GatherAgainOptions {
   const CostModel* cost = nullptr;  // times of the new nodes; absent: they take what the old ones do
 };
 
-Result<RewriteResult> gather_again(const Graph& graph, const GatherAgainOptions& options);
+struct GatherAgainResult {
+  RewriteResult rewrite;
+  std::vector<NodeId> second;  // the second gathers, in the new graph
+};
 
-// All_gathers of what an earlier one has gathered already, in program order.
-std::vector<NodeId> repeated_gathers(const Graph& graph);
+Result<GatherAgainResult> gather_again(const Graph& graph, const GatherAgainOptions& options);
 
 }  // namespace hocket
