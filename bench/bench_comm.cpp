@@ -1,8 +1,9 @@
 // Collectives of hocket beside those that a user would pick instead, all in one run.
 //
 //   ./hk bench comm [--quick] [--json FILE] [--check]
-//                   [--operator OP…] [--bytes SIZE…] [--setting NAME…] [--contestants NAME…] [--pypi]
+//                   [--operator OP…] [--bytes SIZE…] [--setting NAME…] [--contestants NAME…] [--pypi] [--defaults]
 //
+// hocket has the thresholds of `hocket calibrate`; where nobody has run that, they are measured first. --defaults does without.
 // Each contestant is a set of rank processes that stay for the whole run and sleep while others are measured. At each point the
 // result is checked once, then everybody is measured in turn, for several rounds, so that a slow moment of the machine hits all.
 #include <fmt/format.h>
@@ -14,6 +15,7 @@
 
 #include "comm/driver.h"
 #include "comm/table.h"
+#include "comm/thresholds.h"
 #include "hocket/base/progress.h"
 #include "measuring.h"
 
@@ -34,6 +36,7 @@ struct Options {
   std::vector<std::string> contestants;
   std::int32_t ranks = 0;
   std::int32_t rounds = 0;
+  bool defaults = false;
   RosterOptions roster;
 
   void add_to(CLI::App& app);
@@ -51,6 +54,7 @@ void Options::add_to(CLI::App& app) {
   app.add_option("--ranks", ranks, "this many ranks, instead of those of the setting")->check(CLI::Range(1, 64));
   app.add_option("--rounds", rounds, "how often everybody is measured at each point")->check(CLI::Range(1, 1000));
   app.add_option("--contestants", contestants, "only these: hocket, open_mpi, mpich, gloo");
+  app.add_flag("--defaults", defaults, "hocket without what hocket calibrate finds out");
   app.add_flag("--pypi", roster.pypi, "intel_mpi and oneccl too; ./hk bench comm --pypi installs them");
   app.add_option("--python", roster.python, "a Python with torch, for gloo")->capture_default_str();
 }
@@ -97,15 +101,19 @@ int run(int argc, char** argv) {
   if (!settings) return complain("bench_comm", settings.error());
 
   watch_for_interrupts();
-  std::size_t total = 0;
-  for (const Setting& setting : *settings) total += points_of(setting, *plan).size();
-  Progress progress("bench comm", static_cast<std::int64_t>(total));
   std::vector<std::string> notes;
   const auto note = [&](const std::string& text) {
     notes.push_back(text);
     fmt::print(stderr, "bench_comm: {}\n", text);
   };
   warn_if_busy(note);
+  Thresholds thresholds;
+  const auto whence = options.defaults ? thresholds.use_defaults() : thresholds.provide(*settings, options.flags.quick);
+  if (!whence) return complain("bench_comm", whence.error());
+  note(*whence);
+  std::size_t total = 0;
+  for (const Setting& setting : *settings) total += points_of(setting, *plan).size();
+  Progress progress("bench comm", static_cast<std::int64_t>(total));
   Driver driver(*plan, note, [&] { progress.advance(); });
   std::vector<Point> points;
   fmt::print("{}", legend(plan->targets));

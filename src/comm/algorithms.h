@@ -45,7 +45,7 @@ Result<bool> copying_all_gather(Rounds& rounds, const GroupCall& call, Cut cut);
 Result<bool> copying_reduce_scatter(Rounds& rounds, const GroupCall& call, Cut cut);
 Result<bool> copying_all_to_all(Rounds& rounds, const GroupCall& call, Cut cut);
 Result<bool> copying_broadcast(Rounds& rounds, const GroupCall& call, Cut cut);
-// False also if it turns out that some rank can't read the memory of another. Of equal parts, not in place.
+// False where not all read, or if it turns out that some rank can't read the memory of another. Of equal parts, not in place.
 Result<bool> reading_all_to_all(Rounds& rounds, const GroupCall& call, Cut cut, PeerReading& reading);
 
 // The buffers of all ranks that a call works on in place.

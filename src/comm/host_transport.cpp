@@ -97,6 +97,11 @@ Status HostTransport::run_copying(const GroupCall& call) {
   HOCKET_CHECK(check_algorithm(call));
   const std::int64_t whole = bytes_of(call, rounds_->size());
   const Cut cut = cut_of(call, whole);
+  if (reads(call, whole)) {
+    rounds_->use(CollectiveAlgorithm::reading);
+    HOCKET_TRY(const bool done, reading_all_to_all(*rounds_, call, cut, reading_));
+    if (done) return {};
+  }
   for (;;) {
     HOCKET_TRY(const bool done, run_copying(call, cut, whole));
     if (done) return {};
@@ -116,11 +121,7 @@ Result<bool> HostTransport::run_copying(const GroupCall& call, Cut cut, std::int
     }
     case Operator::all_gather: return copying(&copying_all_gather);
     case Operator::reduce_scatter: return copying(&copying_reduce_scatter);
-    case Operator::all_to_all: {
-      const bool reading = reads(call, whole);
-      rounds_->use(reading ? CollectiveAlgorithm::reading : CollectiveAlgorithm::one_shot);
-      return reading ? reading_all_to_all(*rounds_, call, cut, reading_) : copying(&copying_all_to_all);
-    }
+    case Operator::all_to_all: rounds_->use(CollectiveAlgorithm::one_shot); return copying(&copying_all_to_all);
     case Operator::broadcast: return copying(&copying_broadcast);
     case Operator::barrier: return meet(*rounds_).map([] { return true; });
     case Operator::allocate:

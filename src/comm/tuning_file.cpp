@@ -1,12 +1,12 @@
 #include "comm/tuning_file.h"
 
 #include <sys/utsname.h>
+#include <unistd.h>
 
 #include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
 
-#include "comm/flag.h"
 #include "comm/rounds.h"
 #include "hocket/base/digest.h"
 #include "hocket/base/file.h"
@@ -66,11 +66,12 @@ Result<Tuning> parse_row(const Json& row, std::string_view name) {
 
 }  // namespace
 
+// By the cores of the machine, not those that this process may run on: ranks that a launcher binds to a core each have the same file.
 std::string machine_name() {
   utsname kernel{};
   uname(&kernel);
-  return fmt::format("{}{} {} cores, {} {}", kernel.machine, processor_model(), processor_count(), kernel.sysname,
-                     kernel.release);
+  return fmt::format("{}{} {} cores, {} {}", kernel.machine, processor_model(), sysconf(_SC_NPROCESSORS_ONLN),
+                     kernel.sysname, kernel.release);
 }
 
 std::string tuning_path(const std::string& folder) {

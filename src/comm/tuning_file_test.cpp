@@ -3,9 +3,13 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <sched.h>
+
 #include <cstdlib>
 #include <nlohmann/json.hpp>
+#include <thread>
 
+#include "comm/flag.h"
 #include "comm/host_transport.h"
 #include "hocket/base/file.h"
 #include "support/host_ranks.h"
@@ -75,6 +79,22 @@ TEST_F(TuningFile, that_is_damaged_gives_the_defaults_and_one_warning) {
   }
 }
 
+// As launchers do.
+TEST(Tuning, is_the_same_file_for_a_rank_that_is_bound_to_one_core) {
+  std::string bound;
+  std::int64_t cores = 0;
+  std::thread([&] {
+    cpu_set_t one;
+    CPU_ZERO(&one);
+    CPU_SET(sched_getcpu(), &one);
+    ASSERT_EQ(sched_setaffinity(0, sizeof one, &one), 0);
+    cores = processor_count();
+    bound = tuning_path("folder");
+  }).join();
+  EXPECT_EQ(cores, 1);
+  EXPECT_EQ(bound, tuning_path("folder"));
+}
+
 TEST(Tuning, of_another_machine_or_version_is_refused) {
   const std::string text = to_json(some_table(), "mine");
   EXPECT_TRUE(parse_tuning(text, "mine"));
@@ -121,13 +141,23 @@ TEST_F(TuningFile, of_rank_0_counts_for_all_ranks_of_a_host) {
   for (const TuningTable& table : agreed) EXPECT_EQ(table, some_table());
 }
 
-// Which algorithm an all_reduce of 4 KiB takes, as the flight record has it.
-Result<std::string> algorithm_with(const std::shared_ptr<Host>& host, const Tuning& tuning) {
+Result<std::unique_ptr<HostTransport>> transport_with(const std::shared_ptr<Host>& host, const Tuning& tuning) {
   std::vector<std::int32_t> members(static_cast<std::size_t>(host->size()));
   std::iota(members.begin(), members.end(), 0);
   HOCKET_TRY(std::unique_ptr<Rounds> rounds,
              Rounds::create(host, digest_of("tuned"), members, in(std::chrono::seconds(30))));
-  HostTransport transport(std::move(rounds), "threads", tuning);
+  return std::make_unique<HostTransport>(std::move(rounds), "threads", tuning);
+}
+
+// Which algorithm the first call took, as the flight record has it.
+std::string algorithm_of(HostTransport& transport) {
+  const FlightRing& ring = transport.rounds().flight_of(transport.rounds().place());
+  return std::string(name_of(ring.read(1).call.used));
+}
+
+// That of an all_reduce of 4 KiB.
+Result<std::string> algorithm_with(const std::shared_ptr<Host>& host, const Tuning& tuning) {
+  HOCKET_TRY(const std::unique_ptr<HostTransport> transport, transport_with(host, tuning));
   std::vector<float> data(1024, 1.0F);
   GroupCall call;
   call.op = Operator::all_reduce;
@@ -135,10 +165,9 @@ Result<std::string> algorithm_with(const std::shared_ptr<Host>& host, const Tuni
   call.first = {data.data(), data.data(), 1024};
   call.count = 1024;
   call.number = 1;
-  HOCKET_CHECK(transport.run(call));
+  HOCKET_CHECK(transport->run(call));
   if (data[7] != static_cast<float>(host->size())) return fail(ErrorKind::internal, "got {}", data[7]);
-  const FlightRing& ring = transport.rounds().flight_of(transport.rounds().place());
-  return std::string(name_of(ring.read(1).call.used));
+  return algorithm_of(*transport);
 }
 
 TEST(Tuning, of_a_smaller_threshold_changes_the_algorithm) {
@@ -151,6 +180,40 @@ TEST(Tuning, of_a_smaller_threshold_changes_the_algorithm) {
   for (const std::string& said : run_hosts(3, [&](const auto& host) { return algorithm_with(host, tuning); })) {
     EXPECT_EQ(said, "two_shot");
   }
+}
+
+// That of an all_to_all of 64 KiB for each rank, on one rank in place.
+Result<std::string> algorithm_of_exchange(const std::shared_ptr<Host>& host, const Tuning& tuning, bool one_in_place) {
+  constexpr std::int64_t count = 16384;
+  HOCKET_TRY(const std::unique_ptr<HostTransport> transport, transport_with(host, tuning));
+  const std::int32_t rank = transport->rounds().place();
+  const auto elements = static_cast<std::size_t>(count * host->size());
+  std::vector<std::int32_t> input(elements, rank);
+  std::vector<std::int32_t> output(elements, -1);
+  std::vector<std::int32_t>& result = one_in_place && rank == 1 ? input : output;
+  GroupCall call;
+  call.op = Operator::all_to_all;
+  call.dtype = Dtype::i32;
+  call.first = {input.data(), result.data(), count};
+  call.count = count;
+  call.number = 1;
+  HOCKET_CHECK(transport->run(call));
+  for (std::size_t i = 0; i < elements; ++i) {
+    if (result[i] != static_cast<std::int32_t>(i / count))
+      return fail(ErrorKind::internal, "element {} of rank {} is {}", i, rank, result[i]);
+  }
+  return algorithm_of(*transport);
+}
+
+// It depends on a rank's own buffers whether it can read.
+TEST(Tuning, reads_only_where_all_ranks_can) {
+  Tuning tuning;
+  tuning.reading_from = 0;
+  const auto exchange = [&](bool one_in_place) {
+    return run_hosts(3, [&](const auto& host) { return algorithm_of_exchange(host, tuning, one_in_place); });
+  };
+  for (const std::string& said : exchange(false)) EXPECT_EQ(said, "reading");
+  for (const std::string& said : exchange(true)) EXPECT_EQ(said, "one_shot");
 }
 
 }  // namespace

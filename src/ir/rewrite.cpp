@@ -32,8 +32,6 @@ GraphRewriter::GraphRewriter(const Graph& from)
   for (const Group& group : from.groups()) builder_.group(group.name, group.ranks);
   builder_.symbols() = from.symbols();
   builder_.pool().strings = from.pool().strings;  // so that texts keep their ids
-  names_.reserve(from.size());
-  for (std::size_t i = 0; i < from.size(); ++i) names_.emplace(from.name(NodeId(i)));
 }
 
 void GraphRewriter::fail_with(std::string message, NodeId old) {
@@ -86,13 +84,13 @@ NodeId GraphRewriter::add_copy(NodeId old, std::string_view name) {
   spec.name = name;
   spec.kind = node.kind;
   if (node.kind == NodeKind::op) spec.op = from_.op_name(old);
-  std::vector<Arg> args;
-  for (const Arg& arg : from_.args(old)) args.push_back(mapped(arg, old));
-  std::vector<Keyword> keywords;
-  for (const Keyword& keyword : from_.keywords(old)) keywords.push_back({keyword.key, mapped(keyword.value, old)});
+  args_.clear();
+  for (const Arg& arg : from_.args(old)) args_.push_back(mapped(arg, old));
+  keywords_.clear();
+  for (const Keyword& keyword : from_.keywords(old)) keywords_.push_back({keyword.key, mapped(keyword.value, old)});
   if (error_) return NodeId::none();
-  spec.args = args;
-  spec.keywords = keywords;
+  spec.args = args_;
+  spec.keywords = keywords_;
   spec.multi = node.multi;
   spec.gemm = node.gemm;
   spec.integer = from_.integer(old);
@@ -103,9 +101,9 @@ NodeId GraphRewriter::add_copy(NodeId old, std::string_view name) {
   if (collective == nullptr || !joins_inputs(old)) {
     spec.collective = collective == nullptr ? std::nullopt : std::optional(*collective);
   }
-  std::vector<NodeId> mutates;
-  for (const NodeId id : from_.mutates(old)) mutates.push_back(now(id));
-  spec.mutates = mutates;
+  mutates_.clear();
+  for (const NodeId id : from_.mutates(old)) mutates_.push_back(now(id));
+  spec.mutates = mutates_;
   // Whether a wait has a collective is the old graph's word while the awaited node is a copy of what it was.
   if (!node.wait_of.valid()) {
     spec.wait_of = NodeId::none();
@@ -113,15 +111,15 @@ NodeId GraphRewriter::add_copy(NodeId old, std::string_view name) {
     spec.wait_of = now(node.wait_of);
   }
 
-  std::vector<OutputSpec> outputs;
+  outputs_.clear();
   const bool follows = node.view_of.valid() && moved(node.view_of);
   spec.view_of = node.view_of.valid() ? now(node.view_of) : NodeId::none();
   if (follows) {
     moved_[old.index()] = true;
     const NodeId base = now(node.view_of);
     if (const std::optional<OutputSpec> type = type_beside(old, base)) {
-      outputs.push_back(*type);
-      spec.outputs = outputs;
+      outputs_.push_back(*type);
+      spec.outputs = outputs_;
     } else {
       spec.infer = true;
     }
@@ -133,9 +131,9 @@ NodeId GraphRewriter::add_copy(NodeId old, std::string_view name) {
       OutputSpec copied = spec_of(from_.type(output), output.offset, from_.device(output.device));
       copied.storage_bytes = from_.storage(output.storage).bytes;
       if (!moved(old)) copied.storage_key = output.storage.index();
-      outputs.push_back(std::move(copied));
+      outputs_.push_back(std::move(copied));
     }
-    spec.outputs = outputs;
+    spec.outputs = outputs_;
   }
   const NodeId added = builder_.add(spec);
   now_[old.index()] = added;
@@ -185,8 +183,13 @@ void GraphRewriter::set_time(NodeId node, Nanoseconds time) {
 }
 
 std::string GraphRewriter::unique_name(std::string_view wanted) {
-  std::string name(wanted);
-  for (int count = 1; !names_.insert(name).second; ++count) name = fmt::format("{}_{}", wanted, count);
+  if (names_.empty()) {
+    names_.reserve(from_.size());
+    for (std::size_t i = 0; i < from_.size(); ++i) names_.insert(from_.name(NodeId(i)));
+  }
+  std::string& name = new_names_.emplace_back(wanted);
+  for (int count = 1; names_.contains(name); ++count) name = fmt::format("{}_{}", wanted, count);
+  names_.insert(name);
   return name;
 }
 

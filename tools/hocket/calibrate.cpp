@@ -46,7 +46,11 @@ Status check_ranks(const std::vector<std::int32_t>& ranks) {
   return {};
 }
 
-std::string size_text(std::int64_t bytes) { return bytes == Tuning::always ? "any size" : to_string(Bytes(bytes)); }
+// A threshold until which one thing is done, or from which on another one is.
+std::string size_text(const std::string& threshold, std::int64_t bytes) {
+  if (bytes != Tuning::always) return to_string(Bytes(bytes));
+  return threshold.ends_with("_from") ? "never" : "any size";
+}
 
 std::string table_of(const std::vector<Calibration>& found) {
   std::string text;
@@ -56,9 +60,9 @@ std::string table_of(const std::vector<Calibration>& found) {
     text += fmt::format("  {:<20}  {:>10}  {:>10}  {:>6}  {}\n", "threshold", "default", "chosen", "time", "why");
     for (const TunedChoice& choice : one.choices) {
       const bool kept = choice.before == choice.after;
-      text += fmt::format("  {:<20}  {:>10}  {:>10}  {:>6}  {}\n", choice.name, size_text(choice.before),
-                          kept ? "kept" : size_text(choice.after), kept ? "" : fmt::format("{:.2f}x", choice.ratio),
-                          choice.why);
+      text += fmt::format("  {:<20}  {:>10}  {:>10}  {:>6}  {}\n", choice.name, size_text(choice.name, choice.before),
+                          kept ? "kept" : size_text(choice.name, choice.after),
+                          kept ? "" : fmt::format("{:.2f}x", choice.ratio), choice.why);
     }
   }
   return text;

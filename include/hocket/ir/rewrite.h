@@ -10,6 +10,7 @@
 // The first mistake is kept and returned by finish(); calls after it do nothing and return NodeId::none().
 #pragma once
 
+#include <deque>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -71,9 +72,15 @@ class GraphRewriter {
   const Graph& from_;
   GraphBuilder builder_;
   std::vector<NodeId> now_;
-  std::vector<bool> moved_;  // by old node: what stands for it lies elsewhere than it did
-  std::unordered_set<std::string> names_;
+  std::vector<bool> moved_;                     // by old node: what stands for it lies elsewhere than it did
+  std::unordered_set<std::string_view> names_;  // of both graphs, once somebody asks for one that neither has
+  std::deque<std::string> new_names_;           // that names_ has
   std::optional<Error> error_;
+  // Of add_copy(), kept from node to node: graphs have tens of thousands.
+  std::vector<Arg> args_;
+  std::vector<Keyword> keywords_;
+  std::vector<NodeId> mutates_;
+  std::vector<OutputSpec> outputs_;
 };
 
 // The same graph with its nodes in another order: each once, arguments before their uses.

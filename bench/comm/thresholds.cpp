@@ -1,0 +1,59 @@
+#include "thresholds.h"
+
+#include <fmt/format.h>
+
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <set>
+
+#include "comm/calibrate.h"
+#include "comm/flag.h"
+#include "comm/tuning_file.h"
+#include "hocket/base/env.h"
+
+namespace hocket::comm_bench {
+
+namespace {
+constexpr double seconds = 20, quick_seconds = 8;  // for each number of ranks, as `hocket calibrate --seconds`
+}
+
+Status Thresholds::make_folder() {
+  std::string name = (std::filesystem::temp_directory_path() / "hocket-bench-XXXXXX").string();
+  if (mkdtemp(name.data()) == nullptr)
+    return fail(ErrorKind::system, "can't make a folder like {}: {}", name, std::strerror(errno));
+  folder_ = std::move(name);
+  setenv("HOCKET_CACHE", folder_.c_str(), 1);
+  return {};
+}
+
+Thresholds::~Thresholds() {
+  std::error_code ignored;
+  if (!folder_.empty()) std::filesystem::remove_all(folder_, ignored);
+}
+
+Result<std::string> Thresholds::use_defaults() {
+  HOCKET_CHECK(make_folder());
+  return "hocket has its default thresholds";
+}
+
+Result<std::string> Thresholds::provide(const std::vector<Setting>& settings, bool quick) {
+  const std::string& users = Env::get().cache;
+  std::error_code ignored;
+  if (!users.empty() && std::filesystem::exists(tuning_path(users), ignored))
+    return fmt::format("hocket has the thresholds of {}", tuning_path(users));
+  HOCKET_CHECK(make_folder());
+  TuningTable table(processor_count());
+  std::set<std::size_t> measured;
+  for (const Setting& setting : settings) {
+    const std::size_t row = TuningTable::row_of(setting.ranks);
+    if (setting.ranks < 2 || !measured.insert(row).second) continue;
+    HOCKET_TRY(const Calibration found, calibrate(setting.ranks, {quick ? quick_seconds : seconds, {}}));
+    table.row(row) = found.tuning;
+  }
+  HOCKET_CHECK(save_tuning(table, folder_));
+  return "hocket has thresholds that were measured for this run, as hocket calibrate does";
+}
+
+}  // namespace hocket::comm_bench
