@@ -2,9 +2,7 @@
 
 #include <fmt/format.h>
 
-#include <cerrno>
 #include <cstdlib>
-#include <cstring>
 #include <filesystem>
 #include <set>
 
@@ -19,18 +17,12 @@ namespace {
 constexpr double seconds = 20, quick_seconds = 8;  // for each number of ranks, as `hocket calibrate --seconds`
 }
 
-Status Thresholds::make_folder() {
-  std::string name = (std::filesystem::temp_directory_path() / "hocket-bench-XXXXXX").string();
-  if (mkdtemp(name.data()) == nullptr)
-    return fail(ErrorKind::system, "can't make a folder like {}: {}", name, std::strerror(errno));
-  folder_ = std::move(name);
-  setenv("HOCKET_CACHE", folder_.c_str(), 1);
-  return {};
-}
-
-Thresholds::~Thresholds() {
-  std::error_code ignored;
-  if (!folder_.empty()) std::filesystem::remove_all(folder_, ignored);
+// Where hocket looks for thresholds from now on.
+Result<std::string> Thresholds::make_folder() {
+  HOCKET_TRY(folder_, ContestantsFolder::make());
+  std::string path = folder_->folder_of("hocket");
+  setenv("HOCKET_CACHE", path.c_str(), 1);
+  return path;
 }
 
 Result<std::string> Thresholds::use_defaults() {
@@ -43,7 +35,7 @@ Result<std::string> Thresholds::provide(const std::vector<Setting>& settings, bo
   std::error_code ignored;
   if (!users.empty() && std::filesystem::exists(tuning_path(users), ignored))
     return fmt::format("hocket has the thresholds of {}", tuning_path(users));
-  HOCKET_CHECK(make_folder());
+  HOCKET_TRY(const std::string folder, make_folder());
   TuningTable table(processor_count());
   std::set<std::size_t> measured;
   for (const Setting& setting : settings) {
@@ -52,7 +44,7 @@ Result<std::string> Thresholds::provide(const std::vector<Setting>& settings, bo
     HOCKET_TRY(const Calibration found, calibrate(setting.ranks, {quick ? quick_seconds : seconds, {}}));
     table.row(row) = found.tuning;
   }
-  HOCKET_CHECK(save_tuning(table, folder_));
+  HOCKET_CHECK(save_tuning(table, folder));
   return "hocket has thresholds that were measured for this run, as hocket calibrate does";
 }
 

@@ -279,6 +279,10 @@ Result<std::unique_ptr<GatheredAgain>> plan_gathered_again(const Graph& graph, c
   return again;
 }
 
+bool is_better(const OverlapPlan& plan, const OverlapPlan& than, Bytes limit) {
+  return plan.within_limit && plan.peak <= limit && plan.step_time < than.step_time;
+}
+
 Result<PassResult> merged(const Graph& given, const PassContext& context, const OverlapOptions& base,
                           Operators operators) {
   const CostModel& cost = *context.cost;
@@ -303,13 +307,9 @@ Result<PassResult> merged(const Graph& given, const PassContext& context, const 
   if (other.valid()) {
     HOCKET_TRY(again, other.get());
   }
-  if (again && again->planned) {
-    Planned& planned_again = *again->planned;
-    if (planned_again.plan.within_limit && planned_again.plan.peak <= *options.memory_limit &&
-        planned_again.plan.step_time < chosen.plan.step_time) {
-      chosen = std::move(planned_again);
-      result.notes.push_back(fmt::format("{} all_gathers are done twice", again->result.second.size()));
-    }
+  if (again && again->planned && is_better(again->planned->plan, chosen.plan, *options.memory_limit)) {
+    chosen = std::move(*again->planned);
+    result.notes.push_back(fmt::format("{} all_gathers are done twice", again->result.second.size()));
   }
   const Graph& graph = *chosen.graph;
   OverlapPlan& plan = chosen.plan;
