@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <cstdlib>
 #include <filesystem>
 #include <functional>
@@ -90,6 +91,10 @@ void warn_if_busy(const std::function<void(const std::string&)>& note) {
     note(fmt::format("the machine is busy (load {:.1f}): measure again when it is quiet", load));
 }
 
+bool takes_part(const std::string& name, const std::vector<Recipe>& contestants) {
+  return std::any_of(contestants.begin(), contestants.end(), [&](const Recipe& one) { return one.name == name; });
+}
+
 int run(int argc, char** argv) {
   Options options;
   CLI::App app("Collectives of hocket, Open MPI, MPICH and gloo side by side", "bench_comm");
@@ -108,9 +113,11 @@ int run(int argc, char** argv) {
   };
   warn_if_busy(note);
   Thresholds thresholds;
-  const auto whence = options.defaults ? thresholds.use_defaults() : thresholds.provide(*settings, options.flags.quick);
-  if (!whence) return complain("bench_comm", whence.error());
-  note(*whence);
+  if (takes_part("hocket", plan->contestants)) {
+    const auto whence = options.defaults ? thresholds.use_defaults() : thresholds.provide(*settings, options.flags.quick);
+    if (!whence) return complain("bench_comm", whence.error());
+    note(*whence);
+  }
   std::size_t total = 0;
   for (const Setting& setting : *settings) total += points_of(setting, *plan).size();
   Progress progress("bench comm", static_cast<std::int64_t>(total));
