@@ -114,7 +114,8 @@ int run(int argc, char** argv) {
   warn_if_busy(note);
   Thresholds thresholds;
   if (takes_part("hocket", plan->contestants)) {
-    const auto whence = options.defaults ? thresholds.use_defaults() : thresholds.provide(*settings, options.flags.quick);
+    const auto whence =
+        options.defaults ? thresholds.use_defaults() : thresholds.provide(*settings, options.flags.quick);
     if (!whence) return complain("bench_comm", whence.error());
     note(*whence);
   }

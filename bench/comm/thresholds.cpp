@@ -14,8 +14,21 @@
 namespace hocket::comm_bench {
 
 namespace {
+
 constexpr double seconds = 20, quick_seconds = 8;  // for each number of ranks, as `hocket calibrate --seconds`
+
+// As far as they differ from the defaults.
+std::string text_of(const TuningTable& table, const std::vector<Setting>& settings) {
+  const TuningTable defaults(processor_count());
+  std::string text;
+  for (const Setting& setting : settings) {
+    const std::string own = differences(table.for_ranks(setting.ranks), defaults.for_ranks(setting.ranks));
+    text += fmt::format("; {}: {}", setting.name, own.empty() ? "the defaults" : own);
+  }
+  return text;
 }
+
+}  // namespace
 
 // Where hocket looks for thresholds from now on.
 Result<std::string> Thresholds::make_folder() {
@@ -34,7 +47,8 @@ Result<std::string> Thresholds::provide(const std::vector<Setting>& settings, bo
   const std::string& users = Env::get().cache;
   std::error_code ignored;
   if (!users.empty() && std::filesystem::exists(tuning_path(users), ignored))
-    return fmt::format("hocket has the thresholds of {}", tuning_path(users));
+    return fmt::format("hocket has the thresholds of {}{}", tuning_path(users),
+                       text_of(load_tuning(users, processor_count()), settings));
   HOCKET_TRY(const std::string folder, make_folder());
   TuningTable table(processor_count());
   std::set<std::size_t> measured;
@@ -45,7 +59,7 @@ Result<std::string> Thresholds::provide(const std::vector<Setting>& settings, bo
     table.row(row) = found.tuning;
   }
   HOCKET_CHECK(save_tuning(table, folder));
-  return "hocket has thresholds that were measured for this run, as hocket calibrate does";
+  return "hocket has thresholds that were measured for this run, as hocket calibrate does" + text_of(table, settings);
 }
 
 }  // namespace hocket::comm_bench

@@ -1,5 +1,6 @@
 // Ways to do the same are compared in turns, A B B A, so that a change of the machine's speed meets both; the median of the paired
-// ratios decides. What wins is measured once more before it replaces a default: of many candidates one always looks good.
+// ratios decides. What wins is measured once more before it replaces a default: of many candidates one always looks good. If a host
+// moves the cores closer to each other or farther apart meanwhile, what was measured after it counts for nothing.
 #include "comm/calibrate.h"
 
 #include <algorithm>
@@ -43,7 +44,11 @@ class Calibrator {
       : ranks_(ranks),
         defaults_(Tuning::for_ranks(count, processor_count())),
         tuning_(defaults_),
-        budget_(seconds / comparisons) {}
+        budget_(seconds / comparisons) {
+    where_.measured_ranks = count;
+  }
+
+  Status look_where();  // before all others
 
   Status block();
   Status broadcast_block();
@@ -54,7 +59,12 @@ class Calibrator {
   Status pulling_from();
   Status reading_from();
 
-  const Tuning& tuning() const { return tuning_; }
+  Tuning tuning() const {
+    Tuning tuning = tuning_;
+    tuning.measured_ranks = where_.measured_ranks;
+    tuning.round_ns = where_.round_ns;
+    return tuning;
+  }
   std::vector<TunedChoice> choices;
 
  private:
@@ -81,19 +91,32 @@ class Calibrator {
   Result<double> ratio_of_block(std::int64_t Tuning::*field, std::int64_t block, std::span<const Use> uses);
   Status choose_block(std::string name, std::int64_t Tuning::*field, std::span<const Use> uses);
   Status answer(const Question& question);
+  void choose(TunedChoice choice, std::int64_t Tuning::*field);
 
   CalibrationRanks& ranks_;
   Tuning defaults_;
   Tuning tuning_;
+  Tuning where_;  // only with what all the others are measured with
+  bool moved_ = false;
   double budget_;
 };
 
-// The median of time with b over time with a.
+Status Calibrator::look_where() {
+  HOCKET_TRY(where_.round_ns, ranks_.round_ns());
+  return {};
+}
+
+// The median of time with b over time with a; 1 if the cores were moved.
 Result<double> Calibrator::ratio(const Shape& shape, std::int64_t bytes, const Tuning& a, const Tuning& b) {
   const auto deadline = Clock::now() + std::chrono::duration<double>(budget_);
   std::array<Trial, 2> trials;
   for (std::size_t i = 0; i < trials.size(); ++i) {
-    trials[i] = {shape.op, bytes, shape.in_place, shape.in_symmetric_memory, shape.fills, false, 1, i == 0 ? a : b};
+    trials[i] = {.op = shape.op,
+                 .bytes = bytes,
+                 .in_place = shape.in_place,
+                 .in_symmetric_memory = shape.in_symmetric_memory,
+                 .fills = shape.fills,
+                 .tuning = i == 0 ? a : b};
     HOCKET_CHECK(ranks_.time(trials[i]));  // the first time touches new memory
   }
   HOCKET_TRY(const double once, ranks_.time(trials[0]));
@@ -109,7 +132,17 @@ Result<double> Calibrator::ratio(const Shape& shape, std::int64_t bytes, const T
     }
     ratios.push_back(seconds[1] / seconds[0]);
   }
-  return median(std::move(ratios));
+  HOCKET_TRY(const std::int64_t now, ranks_.round_ns());
+  if (where_.hold_at(where_.measured_ranks, now)) return median(std::move(ratios));
+  moved_ = true;
+  return 1;
+}
+
+void Calibrator::choose(TunedChoice choice, std::int64_t Tuning::*field) {
+  if (moved_ && choice.after == choice.before) choice.why = "the cores were moved meanwhile: measure again";
+  moved_ = false;
+  tuning_.*field = choice.after;
+  choices.push_back(std::move(choice));
 }
 
 // The other way over the one way.
@@ -155,8 +188,7 @@ Status Calibrator::answer(const Question& question) {
   } else if (wanted != from) {
     choice.why = "a gain did not show again";
   }
-  tuning_.*question.field = choice.after;
-  choices.push_back(std::move(choice));
+  choose(std::move(choice), question.field);
   return {};
 }
 
@@ -191,8 +223,7 @@ Status Calibrator::choose_block(std::string name, std::int64_t Tuning::*field, s
     choice.after = holds ? best : before;
     choice.ratio = holds ? again : 1;
   }
-  tuning_.*field = choice.after;
-  choices.push_back(std::move(choice));
+  choose(std::move(choice), field);
   return {};
 }
 
@@ -284,6 +315,7 @@ Result<Calibration> calibrate(std::int32_t ranks, const CalibrateOptions& option
   if (ranks < 2) return fail(ErrorKind::usage, "{} rank has nobody to talk to, expected 2 or more", ranks);
   HOCKET_TRY(const std::unique_ptr<CalibrationRanks> all, CalibrationRanks::start(ranks));
   Calibrator calibrator(*all, ranks, options.seconds);
+  HOCKET_CHECK(calibrator.look_where());
   using Step = Status (Calibrator::*)();
   constexpr std::array<Step, calibration_steps> steps = {&Calibrator::block,          &Calibrator::broadcast_block,
                                                          &Calibrator::whole_until,    &Calibrator::one_shot_until,

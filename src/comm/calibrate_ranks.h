@@ -21,6 +21,7 @@ struct Trial {
   bool in_symmetric_memory = false;  // what others see: the output, of a reduce_scatter the input
   bool fills = false;                // the input is written before every call, and the time for that counts
   bool stop = false;                 // no trial: the ranks end
+  bool looks = false;                // none either: how long do rounds take?
   std::int32_t repeats = 1;
   Tuning tuning;
 };
@@ -35,6 +36,8 @@ class CalibrationRanks {
 
   // How long all repeats together take this rank, in seconds.
   Result<double> time(const Trial& trial);
+  // 0 where ranks share cores: then their turns count, and not how far the cores are apart.
+  Result<std::int64_t> round_ns();
 
  private:
   class Rank;

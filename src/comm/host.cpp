@@ -60,6 +60,7 @@ Result<std::shared_ptr<Host>> Host::create(HostLink link, Ranks ranks, Sharing s
   HOCKET_TRY(PeerWatch watch, PeerWatch::create(link, ranks, deadline));
   std::shared_ptr<Host> host(new Host(std::move(link), std::move(ranks), std::move(memory), std::move(watch)));
   host->tuning_ = tuning;
+  host->default_tuning_ = TuningTable(cores);
   host->policy_ = WaitPolicy::for_ranks(host->size(), cores);
   HOCKET_TRY(const std::int64_t start, host->memory_.allocate(Bytes(sizeof(Header))));
   if (start != 0) return fail(ErrorKind::internal, "the header of a segment lies at {}, expected 0", start);

@@ -31,6 +31,7 @@ class Host {
   const WaitPolicy& policy() const { return policy_; }
   // What rank 0 of the host has found in the cache: the same on all.
   const TuningTable& tuning() const { return tuning_; }
+  const TuningTable& default_tuning() const { return default_tuning_; }
   pid_t pid(std::int32_t index) const { return watch_.pid(index); }
 
   // An error of kind `peer` if one of these ranks has ended or left. A system call; not for fast paths.
@@ -61,6 +62,7 @@ class Host {
   PeerWatch watch_;
   WaitPolicy policy_;
   TuningTable tuning_;
+  TuningTable default_tuning_;
   std::mutex mutex_;  // of publish()
 };
 

@@ -3,10 +3,14 @@
 #include <algorithm>
 
 #include "comm/copy.h"
+#include "comm/round_time.h"
 
 namespace hocket {
 
 namespace {
+
+constexpr std::int64_t least_bytes_with_thresholds = std::int64_t{16} << 10;
+constexpr std::int64_t bytes_between_looks = std::int64_t{32} << 20;
 
 // The larger of what a rank gives and what it gets.
 std::int64_t bytes_of(const GroupCall& call, std::int32_t ranks) {
@@ -48,7 +52,28 @@ std::int64_t HostTransport::small_slot_of(const GroupCall& call) const {
   return gives <= Rounds::one_line_bytes ? Rounds::one_line_bytes : Rounds::two_lines_bytes;
 }
 
+Result<std::int64_t> HostTransport::time_rounds(const GroupCall& call) {
+  rounds_->begin(call);
+  HOCKET_TRY(const std::int64_t ns, round_time_ns(*rounds_));
+  rounds_->end();
+  return ns;
+}
+
+// Now and then, which takes some millionths of the time between: a host may move the cores of a virtual machine, and the kernel the ranks.
+Status HostTransport::choose_tuning(const GroupCall& call) {
+  if (measured_.round_ns == 0 || rounds_->size() == 1) return {};
+  const std::int64_t whole = bytes_of(call, rounds_->size());
+  if (whole < least_bytes_with_thresholds) return {};
+  until_next_look_ -= std::min(whole, until_next_look_);
+  if (until_next_look_ > 0) return {};
+  until_next_look_ = bytes_between_looks;
+  HOCKET_TRY(const std::int64_t ns, round_time_ns(*rounds_));
+  tuning_ = measured_.hold_at(rounds_->size(), ns) ? measured_ : otherwise_;
+  return {};
+}
+
 Status HostTransport::run_rounds(const GroupCall& call) {
+  HOCKET_CHECK(choose_tuning(call));
   HOCKET_TRY(const bool done, run_shared(call));
   return done ? Status{} : run_copying(call);
 }

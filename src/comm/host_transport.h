@@ -12,8 +12,15 @@ namespace hocket {
 
 class HostTransport final : public Transport {
  public:
-  HostTransport(std::unique_ptr<Rounds> rounds, std::string_view name, const Tuning& tuning)
-      : rounds_(std::move(rounds)), heap_(*rounds_), name_(name), tuning_(tuning) {}
+  // `otherwise`: the thresholds while those of `tuning` do not hold.
+  HostTransport(std::unique_ptr<Rounds> rounds, std::string_view name, const Tuning& tuning,
+                const Tuning& otherwise = {})
+      : rounds_(std::move(rounds)),
+        heap_(*rounds_),
+        name_(name),
+        measured_(tuning),
+        otherwise_(otherwise),
+        tuning_(tuning) {}
 
   std::string_view name() const override { return name_; }
   Status run(const GroupCall& call) override;
@@ -24,7 +31,10 @@ class HostTransport final : public Transport {
   Rounds& rounds() { return *rounds_; }
   const Rounds* local_rounds() const override { return rounds_.get(); }
   // For tests and measurements; all ranks do it between the same calls.
-  void retune(const Tuning& tuning) { tuning_ = tuning; }
+  void retune(const Tuning& tuning) { measured_ = tuning_ = tuning; }
+  // The same as a call: how long its rounds take. Collective.
+  Result<std::int64_t> time_rounds(const GroupCall& call);
+  const Tuning& tuning() const { return tuning_; }
 
  private:
   Status run_small(const GroupCall& call);  // of one part, in a small slot
@@ -33,6 +43,7 @@ class HostTransport final : public Transport {
   Result<bool> run_shared(const GroupCall& call);
   Status run_copying(const GroupCall& call);
   Result<bool> run_copying(const GroupCall& call, Cut cut, std::int64_t whole);
+  Status choose_tuning(const GroupCall& call);
   std::int64_t small_slot_of(const GroupCall& call) const;
   Cut cut_of(const GroupCall& call, std::int64_t bytes) const;
   static Status check_algorithm(const GroupCall& call);
@@ -42,7 +53,10 @@ class HostTransport final : public Transport {
   std::unique_ptr<Rounds> rounds_;
   SymmetricHeap heap_;
   std::string_view name_;
-  Tuning tuning_;
+  Tuning measured_;
+  Tuning otherwise_;
+  Tuning tuning_;  // one of the two, the same on all ranks
+  std::int64_t until_next_look_ = 0;
   PeerReading reading_;
 };
 

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "comm/round_time.h"
 #include "support/host_ranks.h"
 
 namespace hocket {
@@ -94,6 +95,19 @@ TEST(Rounds, nobody_overwrites_what_is_still_read) {
     return "well";
   });
   for (const std::string& one : said) EXPECT_EQ(one, "well");
+}
+
+TEST(Rounds, take_the_same_time_for_all_ranks) {
+  const auto said = run_rounds(3, [](Rounds& rounds) -> Result<std::string> {
+    const GroupCall call = call_number(1);
+    rounds.begin(call);
+    HOCKET_TRY(const std::int64_t ns, round_time_ns(rounds));
+    rounds.end();
+    return std::to_string(ns);
+  });
+  EXPECT_GT(std::stol(said[0]), 1);
+  EXPECT_LT(std::stol(said[0]), 1'000'000'000);
+  EXPECT_THAT(said, testing::Each(said[0]));
 }
 
 TEST(Rounds, notice_another_call_and_say_so_on_all_sides) {

@@ -1,6 +1,7 @@
 // From which size on which algorithm, and how large its blocks. `hocket calibrate` measures them; these are sane without it.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <bit>
 #include <cstdint>
@@ -23,6 +24,13 @@ struct Tuning {
   // share none, a line that its owner writes again takes two to three times as long as the way through the slots.
   std::int64_t pulling_from = std::int64_t{16} << 20;
   std::int64_t reading_from = always;  // all_to_all: the kernel reads what others have in their own memory
+  // What these were measured with: so many ranks, and how long a round of theirs took (round_time.h). They hold while rounds take about as
+  // long. 0: at any time.
+  std::int64_t measured_ranks = 0;
+  std::int64_t round_ns = 0;
+
+  // Whether they do for so many ranks while their rounds take so long.
+  bool hold_at(std::int64_t ranks, std::int64_t ns) const;
 
   static Tuning for_ranks(std::int32_t ranks, std::int64_t cores) {
     Tuning tuning;
@@ -39,6 +47,17 @@ struct Tuning {
   }
   friend bool operator==(const Tuning&, const Tuning&) = default;
 };
+
+// A round of more ranks takes longer, but not in proportion: anything between is like what was measured.
+inline bool Tuning::hold_at(std::int64_t ranks, std::int64_t ns) const {
+  constexpr double alike = 1.6;  // between cores that share a cache and cores that don't it is three times as long
+  if (round_ns == 0) return true;
+  const auto measured = static_cast<double>(round_ns);
+  const double more_ranks =
+      static_cast<double>(ranks - 1) / static_cast<double>(std::max<std::int64_t>(measured_ranks - 1, 1));
+  const auto now = static_cast<double>(ns);
+  return now * alike > measured * std::min(more_ranks, 1.0) && now < alike * measured * std::max(more_ranks, 1.0);
+}
 
 // By the number of a group's ranks that share a host: 2, 3 or 4, 5 to 8, more.
 class TuningTable {

@@ -18,7 +18,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr std::string_view schema = "hocket-tuning/2";
+constexpr std::string_view schema = "hocket-tuning/3";
 constexpr std::int64_t smallest_block = 4096;
 
 struct Field {
@@ -37,6 +37,8 @@ constexpr Field fields[] = {
     {"pushing_streams_from", &Tuning::pushing_streams_from, 0, Tuning::always},
     {"pulling_from", &Tuning::pulling_from, 0, Tuning::always},
     {"reading_from", &Tuning::reading_from, 0, Tuning::always},
+    {"measured_ranks", &Tuning::measured_ranks, 0, Tuning::always},
+    {"round_ns", &Tuning::round_ns, 0, Tuning::always},
 };
 
 std::string processor_model() {
@@ -123,6 +125,20 @@ TuningTable load_tuning(const std::string& folder, std::int64_t cores) {
   log().warn("{}; using default thresholds: hocket calibrate writes the file anew",
              at(table.error(), path).to_string());
   return defaults;
+}
+
+std::string differences(const Tuning& tuning, const Tuning& from) {
+  std::vector<std::string> all;
+  for (const Field& field : fields) {
+    const std::int64_t value = tuning.*field.value;
+    if (value == from.*field.value) continue;
+    const bool is_lower_end = std::string_view(field.name).ends_with("_from");
+    all.push_back(fmt::format("{} {}", field.name,
+                              value != Tuning::always ? std::to_string(value)
+                              : is_lower_end          ? "never"
+                                                      : "any size"));
+  }
+  return fmt::format("{}", fmt::join(all, ", "));
 }
 
 Status save_tuning(const TuningTable& table, const std::string& folder) {

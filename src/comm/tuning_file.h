@@ -22,6 +22,8 @@ Result<TuningTable> parse_tuning(std::string_view text, std::string_view machine
 // What the cache folder has for this machine, else the defaults for ranks that share so many cores. A file that can't be used is worth a warning, an absent one is
 // not.
 TuningTable load_tuning(const std::string& folder, std::int64_t cores);
+// What one has other than another, in words; empty if nothing.
+std::string differences(const Tuning& tuning, const Tuning& from);
 Status save_tuning(const TuningTable& table, const std::string& folder);
 
 // Collective: what rank 0 of the link has found in its folder. Ranks that cut their messages differently could not talk to each other.

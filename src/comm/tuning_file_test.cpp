@@ -100,9 +100,9 @@ TEST(Tuning, of_another_machine_or_version_is_refused) {
   EXPECT_TRUE(parse_tuning(text, "mine"));
   EXPECT_EQ(parse_tuning(text, "yours").error().message, R"(is of machine "mine", expected "yours")");
   Json other = Json::parse(text);
-  other["schema"] = "hocket-tuning/1";
+  other["schema"] = "hocket-tuning/2";
   EXPECT_EQ(parse_tuning(other.dump(), "mine").error().message,
-            R"(has schema "hocket-tuning/1", expected "hocket-tuning/2")");
+            R"(has schema "hocket-tuning/2", expected "hocket-tuning/3")");
 }
 
 TEST(Tuning, with_a_field_that_is_missing_or_out_of_range_is_refused_by_name) {
@@ -141,12 +141,13 @@ TEST_F(TuningFile, of_rank_0_counts_for_all_ranks_of_a_host) {
   for (const TuningTable& table : agreed) EXPECT_EQ(table, some_table());
 }
 
-Result<std::unique_ptr<HostTransport>> transport_with(const std::shared_ptr<Host>& host, const Tuning& tuning) {
+Result<std::unique_ptr<HostTransport>> transport_with(const std::shared_ptr<Host>& host, const Tuning& tuning,
+                                                      const Tuning& otherwise = {}) {
   std::vector<std::int32_t> members(static_cast<std::size_t>(host->size()));
   std::iota(members.begin(), members.end(), 0);
   HOCKET_TRY(std::unique_ptr<Rounds> rounds,
              Rounds::create(host, digest_of("tuned"), members, in(std::chrono::seconds(30))));
-  return std::make_unique<HostTransport>(std::move(rounds), "threads", tuning);
+  return std::make_unique<HostTransport>(std::move(rounds), "threads", tuning, otherwise);
 }
 
 // Which algorithm the first call took, as the flight record has it.
@@ -155,15 +156,16 @@ std::string algorithm_of(HostTransport& transport) {
   return std::string(name_of(ring.read(1).call.used));
 }
 
-// That of an all_reduce of 4 KiB.
-Result<std::string> algorithm_with(const std::shared_ptr<Host>& host, const Tuning& tuning) {
-  HOCKET_TRY(const std::unique_ptr<HostTransport> transport, transport_with(host, tuning));
-  std::vector<float> data(1024, 1.0F);
+// That of an all_reduce, of 4 KiB unless told.
+Result<std::string> algorithm_with(const std::shared_ptr<Host>& host, const Tuning& tuning,
+                                   const Tuning& otherwise = {}, std::int64_t count = 1024) {
+  HOCKET_TRY(const std::unique_ptr<HostTransport> transport, transport_with(host, tuning, otherwise));
+  std::vector<float> data(static_cast<std::size_t>(count), 1.0F);
   GroupCall call;
   call.op = Operator::all_reduce;
   call.dtype = Dtype::f32;
-  call.first = {data.data(), data.data(), 1024};
-  call.count = 1024;
+  call.first = {data.data(), data.data(), count};
+  call.count = count;
   call.number = 1;
   HOCKET_CHECK(transport->run(call));
   if (data[7] != static_cast<float>(host->size())) return fail(ErrorKind::internal, "got {}", data[7]);
@@ -180,6 +182,75 @@ TEST(Tuning, of_a_smaller_threshold_changes_the_algorithm) {
   for (const std::string& said : run_hosts(3, [&](const auto& host) { return algorithm_with(host, tuning); })) {
     EXPECT_EQ(said, "two_shot");
   }
+}
+
+TEST(Tuning, holds_while_rounds_take_about_as_long_as_when_it_was_measured) {
+  Tuning tuning;
+  EXPECT_TRUE(tuning.hold_at(2, 1'000'000)) << "nobody has measured how long";
+  tuning.measured_ranks = 4;
+  tuning.round_ns = 100;
+  for (const std::int64_t ns : {70, 100, 150}) EXPECT_TRUE(tuning.hold_at(4, ns)) << ns;
+  for (const std::int64_t ns : {0, 30, 60, 170, 300, 1'000'000}) EXPECT_FALSE(tuning.hold_at(4, ns)) << ns;
+  for (const std::int64_t ns : {70, 200, 300}) EXPECT_TRUE(tuning.hold_at(7, ns)) << ns << ": twice as many others";
+  EXPECT_FALSE(tuning.hold_at(7, 60));
+  EXPECT_FALSE(tuning.hold_at(7, 330));
+  for (const std::int64_t ns : {45, 150}) EXPECT_TRUE(tuning.hold_at(3, ns)) << ns << ": two thirds as many others";
+  EXPECT_FALSE(tuning.hold_at(3, 40));
+  EXPECT_FALSE(tuning.hold_at(3, 170));
+}
+
+TEST(Tuning, that_does_not_hold_gives_way_to_another_on_all_ranks) {
+  Tuning measured;
+  measured.one_shot_until = Tuning::always;
+  Tuning otherwise;
+  otherwise.one_shot_until = 0;
+  const auto said = [&](std::int64_t count) {
+    return run_hosts(3, [&](const auto& host) { return algorithm_with(host, measured, otherwise, count); });
+  };
+  measured.measured_ranks = 3;
+  measured.round_ns = 1;  // no machine is as fast
+  for (const std::string& one : said(16384)) EXPECT_EQ(one, "two_shot");
+  for (const std::string& one : said(1024)) EXPECT_EQ(one, "one_shot") << "too small to look";
+  measured.measured_ranks = std::int64_t{1} << 50;  // of between 0 and 1,000 seconds, as for fewer ranks
+  measured.round_ns = 1'000'000'000'000;
+  for (const std::string& one : said(16384)) EXPECT_EQ(one, "one_shot");
+}
+
+// Ranks that had not the same thresholds would cut what they exchange differently.
+TEST(Tuning, changes_at_the_same_call_on_all_ranks) {
+  constexpr int calls = 40;
+  constexpr std::int64_t count = std::int64_t{2} << 20;
+  const auto said = run_hosts(2, [&](const std::shared_ptr<Host>& host) -> Result<std::string> {
+    Tuning measured;
+    measured.one_shot_until = Tuning::always;
+    measured.measured_ranks = 2;
+    Tuning otherwise;
+    otherwise.one_shot_until = 0;
+    otherwise.block = 8192;
+    GroupCall call;
+    call.op = Operator::barrier;
+    call.number = 1;
+    HOCKET_TRY(const std::unique_ptr<HostTransport> transport, transport_with(host, measured, otherwise));
+    HOCKET_TRY(const std::int64_t ns, transport->time_rounds(call));
+    measured.round_ns = ns * 8 / 5;  // at the edge of what holds: of looks some find more, some less
+    transport->retune(measured);
+    std::vector<float> data(count);
+    std::string chosen;
+    for (int i = 0; i < calls; ++i) {
+      std::fill(data.begin(), data.end(), 1.0F);
+      call.op = Operator::all_reduce;
+      call.dtype = Dtype::f32;
+      call.first = {data.data(), data.data(), count};
+      call.count = count;
+      ++call.number;
+      HOCKET_CHECK(transport->run(call));
+      if (std::count(data.begin(), data.end(), 2.0F) != count) return fmt::format("call {} has another sum", i);
+      chosen += transport->tuning().one_shot_until == 0 ? 'o' : 'm';
+    }
+    return chosen;
+  });
+  EXPECT_EQ(said[0].size(), std::size_t{calls}) << said[0];
+  EXPECT_EQ(said[0], said[1]);
 }
 
 // That of an all_to_all of 64 KiB for each rank, on one rank in place.

@@ -223,8 +223,9 @@ Result<std::unique_ptr<Transport>> World::State::local_transport_of(const RankGr
                                                                     Deadline deadline) const {
   HOCKET_TRY(std::unique_ptr<Rounds> rounds,
              Rounds::create(neighbours.host, digest_of(group, purpose, "calls"), members, deadline));
-  return std::make_unique<HostTransport>(
-      std::move(rounds), transport, neighbours.host->tuning().for_ranks(static_cast<std::int32_t>(members.size())));
+  const auto ranks = static_cast<std::int32_t>(members.size());
+  return std::make_unique<HostTransport>(std::move(rounds), transport, neighbours.host->tuning().for_ranks(ranks),
+                                         neighbours.host->default_tuning().for_ranks(ranks));
 }
 
 }  // namespace hocket

@@ -18,13 +18,14 @@ TEST_F(Calibrate, WritesAFileThatLaterRunsReadAndSaysWhatItChose) {
   const Outcome outcome = run("HOCKET_CACHE=cache '" HOCKET_TEST_TOOL "' calibrate --ranks 2 --seconds 0.05");
   ASSERT_EQ(outcome.code, 0) << outcome.err;
   EXPECT_EQ(outcome.err, "");
-  for (const char* text : {"2 ranks (used for 2)", "block", "whole_until", "one_shot_until", "streaming_from",
-                           "pushing_streams_from", "pulling_from", "reading_from", "written to cache/tuning-"}) {
+  for (const char* text :
+       {"2 ranks (used for 2), while a round of these takes about ", "block", "whole_until", "one_shot_until",
+        "streaming_from", "pushing_streams_from", "pulling_from", "reading_from", "written to cache/tuning-"}) {
     EXPECT_THAT(outcome.out, HasSubstr(text));
   }
   ASSERT_EQ(std::distance(fs::directory_iterator(folder_ / "cache"), fs::directory_iterator()), 1);
   const std::string name = fs::directory_iterator(folder_ / "cache")->path().filename();
-  EXPECT_EQ(nlohmann::json::parse(read("cache/" + name)).at("schema"), "hocket-tuning/2");
+  EXPECT_EQ(nlohmann::json::parse(read("cache/" + name)).at("schema"), "hocket-tuning/3");
 
   write("cache/" + name, "damaged");
   const Outcome again =
@@ -34,6 +35,7 @@ TEST_F(Calibrate, WritesAFileThatLaterRunsReadAndSaysWhatItChose) {
   EXPECT_EQ(read("cache/" + name), "damaged") << "a dry run writes nothing";
   const auto json = nlohmann::json::parse(again.out);
   EXPECT_EQ(json.at("calibrations").at(0).at("choices").size(), 8U);
+  EXPECT_GT(json.at("calibrations").at(0).at("round_ns"), 0);
   EXPECT_FALSE(json.contains("file"));
 }
 

@@ -52,11 +52,17 @@ std::string size_text(const std::string& threshold, std::int64_t bytes) {
   return threshold.ends_with("_from") ? "never" : "any size";
 }
 
+// When the thresholds hold.
+std::string round_text(const Tuning& tuning) {
+  if (tuning.round_ns == 0) return "sharing cores";
+  return fmt::format("while a round of these takes about {} ns", tuning.round_ns);
+}
+
 std::string table_of(const std::vector<Calibration>& found) {
   std::string text;
   for (const Calibration& one : found) {
-    text +=
-        fmt::format("{} ranks (used for {})\n", one.ranks, TuningTable::name_of_row(TuningTable::row_of(one.ranks)));
+    text += fmt::format("{} ranks (used for {}), {}\n", one.ranks,
+                        TuningTable::name_of_row(TuningTable::row_of(one.ranks)), round_text(one.tuning));
     text += fmt::format("  {:<20}  {:>10}  {:>10}  {:>6}  {}\n", "threshold", "default", "chosen", "time", "why");
     for (const TunedChoice& choice : one.choices) {
       const bool kept = choice.before == choice.after;
@@ -81,6 +87,7 @@ Json json_of(const std::vector<Calibration>& found, const std::string& file) {
     }
     rows.push_back({{"ranks", one.ranks},
                     {"used_for", TuningTable::name_of_row(TuningTable::row_of(one.ranks))},
+                    {"round_ns", one.tuning.round_ns},
                     {"choices", std::move(choices)}});
   }
   Json object = {{"machine", machine_name()}, {"calibrations", std::move(rows)}};
