@@ -46,23 +46,26 @@ TEST(Tuned, thresholds_of_the_cache_change_the_algorithm_of_all_ranks) {
   for (const std::string& used : said) EXPECT_EQ(used, "two_shot");
 }
 
+// A process reads its environment once: both sizes in one world.
 TEST(Tuned, a_reduce_scatter_reads_symmetric_memory_where_it_lies_from_its_threshold_on) {
-  for (const bool pulls : {false, true}) {
-    Tuning row;
-    row.pulling_from = 3 * count * 4 + (pulls ? 0 : 1);
-    const auto said = run_tuned(row, [](World& world) -> std::string {
-      const Communicator group = group_of(world);
-      const Result<SymmetricBuffer> buffer = group.allocate(Bytes(3 * count * 4));
-      if (!buffer) return buffer.error().message;
-      auto* const input = reinterpret_cast<float*>(buffer->data());
-      std::fill_n(input, 3 * count, static_cast<float>(world.rank() + 1));
-      std::vector<float> output(count);
-      const Work work = group.reduce_scatter(input, output.data(), count, Dtype::f32, ReduceOp::sum, blocking());
-      std::string used = used_for(work, world, group);
-      return output == std::vector<float>(count, 6.0F) ? used : "another sum, by " + used;
-    });
-    for (const std::string& used : said) EXPECT_EQ(used, pulls ? "symmetric" : "automatic");
-  }
+  Tuning row;
+  row.pulling_from = 3 * count * 4;
+  const auto said = run_tuned(row, [](World& world) -> std::string {
+    const Communicator group = group_of(world);
+    const Result<SymmetricBuffer> buffer = group.allocate(Bytes(3 * count * 4));
+    if (!buffer) return buffer.error().message;
+    auto* const input = reinterpret_cast<float*>(buffer->data());
+    std::string all;
+    for (const std::int64_t elements : {count - 1, count}) {
+      std::fill_n(input, 3 * elements, static_cast<float>(world.rank() + 1));
+      std::vector<float> output(static_cast<std::size_t>(elements));
+      const Work work = group.reduce_scatter(input, output.data(), elements, Dtype::f32, ReduceOp::sum, blocking());
+      all += used_for(work, world, group) + " ";
+      if (std::ranges::count(output, 6.0F) != elements) all += "with another sum ";
+    }
+    return all;
+  });
+  for (const std::string& used : said) EXPECT_EQ(used, "automatic symmetric ");
 }
 
 }  // namespace
