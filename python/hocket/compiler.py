@@ -108,16 +108,25 @@ def _optimize_in_place(graph: fx.Graph, settings: Settings) -> Report:
     try:
         spec = fx_json.to_json(graph, estimate=settings.estimate)
     except fx_json.NotRepresentable as reason:
-        log.warning("hocket leaves a graph as it is: %s", reason)
-        return Report.untouched(str(reason))
-    compiled = _C.compile_graph(
-        json.dumps(spec), settings.passes, settings.machine_for(graph), settings.memory_limit
-    )
+        return _left_alone(str(reason))
+    try:
+        compiled = _C.compile_graph(
+            json.dumps(spec), settings.passes, settings.machine_for(graph), settings.memory_limit
+        )
+    except _C.UnreadableGraph as reason:
+        if settings.agree:
+            check_agreement(fx_json.groups_in(spec), spec)
+        return _left_alone(f"{reason}; if the program is right, please report this as a bug of hocket")
     decided = json.loads(compiled.json())
     if settings.agree:
         check_agreement(fx_json.groups_in(spec), decided)
     fx_json.from_json(graph, decided)
     return Report(compiled)
+
+
+def _left_alone(reason: str) -> Report:
+    log.warning("hocket leaves a graph as it is: %s", reason)
+    return Report.untouched(reason)
 
 
 # ---------------------------------------------------------------------------------------- torch.compile

@@ -29,6 +29,16 @@ KINDS = {
     "broadcast": "broadcast",
     "broadcast_": "broadcast",
 }
+# What schemas leave out: operators whose result lies in the storage of their first argument, and which arguments some write.
+UNDECLARED_VIEWS = {"aten::_unsafe_view", "aten::unsafe_split", "aten::unsafe_split_with_sizes"}
+UNDECLARED_WRITES = {
+    "aten::native_batch_norm": ("running_mean", "running_var"),
+    "aten::cudnn_batch_norm": ("running_mean", "running_var"),
+    "aten::miopen_batch_norm": ("running_mean", "running_var"),
+    "aten::batch_norm_gather_stats": ("running_mean", "running_var"),
+    "aten::batch_norm_gather_stats_with_counts": ("running_mean", "running_var"),
+    "aten::batch_norm_update_stats": ("running_mean", "running_var"),
+}
 Estimate = Callable[[fx.Node], "float | None"]  # ms that a call takes; None where that is not known
 NAMESPACES = ("_c10d_functional", "_c10d_functional_autograd")
 
@@ -64,6 +74,20 @@ def is_wait(node: fx.Node) -> bool:
         and target.namespace in NAMESPACES
         and target._schema.name.endswith("::wait_tensor")
     )
+
+
+def example_of(node: fx.Node) -> Any:
+    """The example value of a result. Tracing keeps none for what is no tensor."""
+    if "val" in node.meta:
+        return node.meta["val"]
+    if node.target is operator.getitem:
+        source, index = node.args
+        values = source.meta.get("val")
+        if isinstance(values, (list, tuple)) and isinstance(index, int) and not tensors_of(values[index]):
+            return values[index]
+    elif isinstance(node.target, torch._ops.OpOverload) and not node.target._schema.returns:
+        return None
+    raise NotRepresentable(f"node {node.name} has no example value")
 
 
 def has_collectives(graph: fx.Graph) -> bool:
@@ -115,7 +139,8 @@ class Writer:
         spec: dict[str, Any] = {"id": index, "name": node.name, "in": inputs}
         if node.op == "output":
             results = node.args[0]
-            spec |= {"kind": "output", "args": self.argument(list(results) if isinstance(results, (list, tuple)) else [results])}
+            given = list(results) if isinstance(results, (list, tuple)) else [results]
+            spec |= {"kind": "output", "args": self.argument(given), "out": []}
             return spec
         if node.op in ("placeholder", "get_attr"):
             spec |= {"kind": node.op}
@@ -144,6 +169,8 @@ class Writer:
             return value
         if isinstance(value, float):
             return value if math.isfinite(value) else {"float": str(value)}
+        if isinstance(value, complex):
+            raise NotRepresentable("an argument is a complex number")
         if isinstance(value, (list, tuple)):
             return [self.argument(one) for one in value]
         if isinstance(value, torch.dtype):
@@ -182,6 +209,13 @@ class Writer:
                 mutates += [self.ids[one] for one in aliased]
             if len(aliased) == 1:
                 by_set |= {name: aliased[0] for name in info.before_set}
+                # Of a list that is returned, as split's, the schema does not tell the set that it lies in.
+                if "*" in info.after_set and not info.is_write:
+                    spec["view_of"] = self.ids[aliased[0]]
+        if target._schema.name in UNDECLARED_VIEWS:
+            spec["view_of"] = self.ids[node.args[0]]
+        written = [values.get(name) for name in UNDECLARED_WRITES.get(target._schema.name, ())]
+        mutates += [self.ids[one] for one in written if isinstance(one, fx.Node)]
         if mutates:
             spec["mutates"] = mutates
         for returned in target._schema.returns:
@@ -192,9 +226,7 @@ class Writer:
                     spec["view_of"] = self.ids[by_set[name]]
 
     def results(self, node: fx.Node, spec: dict[str, Any]) -> None:
-        if "val" not in node.meta:
-            raise NotRepresentable(f"node {node.name} has no example value")
-        value = node.meta["val"]
+        value = example_of(node)
         tensors = tensors_of(value)
         storages = self.storages_for(node, spec, tensors)
         spec["out"] = [self.result(tensor, storage) for tensor, storage in zip(tensors, storages)]
@@ -204,7 +236,11 @@ class Writer:
     def storages_for(self, node: fx.Node, spec: dict[str, Any], tensors: list[torch.Tensor]) -> list[int]:
         found: list[int] = []
         if node.target is operator.getitem:
-            found = [self.storage_of[node.args[0]][node.args[1]]] if tensors else []
+            source, index = node.args
+            if not isinstance(source.meta["val"], (list, tuple)) or not isinstance(index, int):
+                raise NotRepresentable(f"node {node.name} takes what is no element of a list")
+            first = len(tensors_of(source.meta["val"][:index]))  # what is no tensor in the list has no storage
+            found = self.storage_of[source][first : first + len(tensors)]
         elif "view_of" in spec and tensors:
             source = next(one for one in node.all_input_nodes if self.ids[one] == spec["view_of"])
             found = (self.storage_of[source][:1] or [self.fresh(tensors[0], spec["id"])]) * len(tensors)
@@ -214,18 +250,15 @@ class Writer:
         return found
 
     def fresh(self, tensor: torch.Tensor, by: int) -> int:
+        check_static(tensor)
         elements = 1 + sum((size - 1) * stride for size, stride in zip(tensor.shape, tensor.stride())) if tensor.numel() else 0
-        if not isinstance(elements, int):
-            raise NotRepresentable("its sizes are dynamic")
         offset = tensor.storage_offset()
         self.storages.append({"id": len(self.storages), "bytes": (offset + elements) * tensor.element_size(), "alloc_by": by})
         return len(self.storages) - 1
 
     @staticmethod
     def result(tensor: torch.Tensor, storage: int) -> dict[str, Any]:
-        numbers = [*tensor.shape, *tensor.stride(), tensor.storage_offset()]
-        if not all(isinstance(number, int) for number in numbers):
-            raise NotRepresentable("its sizes are dynamic")
+        check_static(tensor)
         return {
             "shape": list(tensor.shape),
             "dtype": str(tensor.dtype).removeprefix("torch."),
@@ -261,6 +294,12 @@ class Writer:
             "bytes_in": sum(_bytes(one.meta["val"]) for one in given),
             "bytes_out": _bytes(node.meta["val"]),
         }
+
+
+def check_static(tensor: torch.Tensor) -> None:
+    numbers = [*tensor.shape, *tensor.stride(), tensor.storage_offset()]
+    if not all(isinstance(number, int) for number in numbers):
+        raise NotRepresentable("its sizes are dynamic")
 
 
 def _bytes(value: Any) -> int:

@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "hocket/ir/json.h"
+#include "hocket/ir/verify.h"
 #include "hocket/report/report.h"
 
 namespace hocket {
@@ -16,6 +17,14 @@ template <class T>
 T value_of(Result<T> result) {
   TORCH_CHECK_VALUE(result.has_value(), result ? "" : result.error().to_string());
   return std::move(*result);
+}
+
+Graph sound_graph(const std::string& json) {
+  Result<Graph> graph = read_graph_json(json, "the FX graph");
+  if (!graph) throw UnreadableGraph(graph.error().to_string());
+  const std::vector<Problem> problems = verify(*graph);
+  if (!problems.empty()) throw UnreadableGraph(to_error(problems, "the FX graph").to_string());
+  return std::move(*graph);
 }
 
 nlohmann::ordered_json measures_of(const Measures& measures) {
@@ -38,7 +47,7 @@ void keep_to_pytorch(PassCall& call) {
 }  // namespace
 
 CompiledGraph compile_graph(const std::string& json, const GraphRequest& request) {
-  Graph graph = value_of(read_graph_json(json, "the FX graph"));
+  Graph graph = sound_graph(json);
   CompileOptions options;
   options.cost.machine = value_of(find_machine(request.machine));
   options.memory_limit = value_of(parse_memory_limit(request.memory_limit));

@@ -4,6 +4,7 @@
 //   compiled.json();     // the same program, communication hidden
 #pragma once
 
+#include <stdexcept>
 #include <string>
 
 #include "hocket/compile/compile.h"
@@ -32,7 +33,13 @@ class CompiledGraph {
   CompileOptions options_;
 };
 
-// Throws ValueError for a graph, pass or machine that can't be used.
+// It is the graph that can't be compiled, whatever the options.
+class UnreadableGraph : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+};
+
+// Throws UnreadableGraph, and ValueError for a pass, machine or limit that can't be used.
 CompiledGraph compile_graph(const std::string& json, const GraphRequest& request);
 
 }  // namespace hocket

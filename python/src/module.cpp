@@ -45,6 +45,7 @@ PYBIND11_MODULE(_C, m) {
       .def("json", &CompiledGraph::json, py::call_guard<py::gil_scoped_release>())
       .def("summary", &CompiledGraph::summary)
       .def("page", &CompiledGraph::page, py::call_guard<py::gil_scoped_release>());
+  py::register_exception<UnreadableGraph>(m, "UnreadableGraph", PyExc_ValueError);
   m.def(
       "compile_graph",
       [](const std::string& json, std::string passes, std::string machine, std::string memory_limit) {

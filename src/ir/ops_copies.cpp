@@ -108,9 +108,9 @@ Result<Outputs> chunk_cat(const Call& call) {
   HOCKET_TRY(const std::vector<TypeView> tensors, call.tensors({0, "tensors"}));
   HOCKET_TRY(const std::int64_t dim, call.integer({1, "dim"}));
   HOCKET_TRY(const std::int64_t chunks, call.integer({2, "num_chunks"}));
-  if (tensors.empty() || chunks <= 0 || dim < 0)
-    return fail(ErrorKind::input, "chunk_cat needs tensors, a dim and a positive number of chunks");
-  const auto cut = static_cast<std::size_t>(dim);
+  if (tensors.empty() || chunks <= 0)
+    return fail(ErrorKind::input, "chunk_cat needs tensors and a positive number of chunks");
+  HOCKET_TRY(const std::size_t cut, wrap_dim(dim, tensors[0].shape.size()));
   Dim columns = 0;
   for (const TypeView& tensor : tensors) {
     if (cut >= tensor.shape.size())

@@ -90,6 +90,24 @@ Result<Outputs> reductions(const Call& call) {
   return outputs;
 }
 
+// The same along one dim: the last one, where none is named.
+template <Reduced first, Reduced second, std::size_t dim_position>
+Result<Outputs> reductions_along(const Call& call) {
+  HOCKET_TRY(const TypeView self, call.tensor(0));
+  HOCKET_TRY(const std::int64_t dim, call.integer_or({dim_position, "dim"}, -1));
+  HOCKET_TRY(const bool keepdim, call.boolean_or({dim_position + 1, "keepdim"}, false));
+  std::vector<bool> reduced(std::max<std::size_t>(self.shape.size(), 1), false);
+  HOCKET_TRY(const std::size_t which, wrap_dim(dim, self.shape.size()));
+  reduced[which] = true;
+  Outputs outputs;
+  for (const Reduced rule : {first, second}) {
+    HOCKET_TRY(InferredType type,
+               dense(call, reduced_dtype(rule, self.dtype), reduced_shape(self.shape, reduced, keepdim)));
+    outputs.push_back(std::move(type));
+  }
+  return outputs;
+}
+
 // prims reduce to a dtype of their own keyword and never keep dims.
 template <Reduced rule>
 Result<Outputs> prims_reduction(const Call& call) {
@@ -249,8 +267,8 @@ void add_reduction_ops(OpTable& table) {
   add_aten(table, {"var_mean.correction", "std_mean.correction"},
            fresh(reductions<Reduced::magnitude, Reduced::same, 1, nowhere>));
   add_aten(table, {"aminmax"}, fresh(reductions<Reduced::same, Reduced::same>));
-  add_aten(table, {"max.dim", "min.dim", "median.dim", "mode"}, fresh(reductions<Reduced::same, Reduced::index, 1>));
-  add_aten(table, {"kthvalue"}, fresh(reductions<Reduced::same, Reduced::index, 2>));
+  add_aten(table, {"max.dim", "min.dim", "median.dim", "mode"}, fresh(reductions_along<Reduced::same, Reduced::index, 1>));
+  add_aten(table, {"kthvalue"}, fresh(reductions_along<Reduced::same, Reduced::index, 2>));
   add_aten(table, {"norm.Scalar", "norm.ScalarOpt_dtype"}, fresh(reduction<Reduced::magnitude>));
   add_aten(table, {"norm.ScalarOpt_dim", "norm.ScalarOpt_dim_dtype", "linalg_vector_norm"},
            fresh(reduction<Reduced::magnitude, 2>));

@@ -207,8 +207,8 @@ COMM_SPACES = {"_c10d_functional", "_c10d_functional_autograd", "_dtensor", "sym
 UNARY = """acos acosh asin asinh atan atanh cos cosh digamma erf erfc erfinv exp exp2 expm1 i0 lgamma log log10 log1p log2 logit reciprocal
 rsqrt sigmoid sin sinc sinh sqrt tan tanh deg2rad rad2deg neg relu ceil floor round trunc frac sgn sign bitwise_not square silu gelu mish
 conj_physical relu6 hardswish hardsigmoid hardtanh leaky_relu elu celu selu nan_to_num softplus hardshrink softshrink log_sigmoid abs
-logical_not isnan isinf isfinite isneginf isposinf signbit log_sigmoid_forward""".split()
-UNARY_NOT_IN_PLACE = "softplus hardshrink softshrink log_sigmoid isnan isinf isfinite isneginf isposinf signbit log_sigmoid_forward".split()
+logical_not isnan isinf isfinite isneginf isposinf signbit""".split()
+UNARY_NOT_IN_PLACE = "softplus hardshrink softshrink log_sigmoid isnan isinf isfinite isneginf isposinf signbit".split()
 BINARY_IN_PLACE = """add.Tensor sub.Tensor mul.Tensor remainder.Tensor fmod.Tensor nextafter gcd lcm hypot heaviside bitwise_and.Tensor
 bitwise_or.Tensor bitwise_xor.Tensor bitwise_left_shift.Tensor bitwise_right_shift.Tensor clamp_min.Tensor clamp_max.Tensor div.Tensor
 true_divide.Tensor atan2 copysign.Tensor xlogy.Tensor eq.Tensor ne.Tensor lt.Tensor le.Tensor gt.Tensor ge.Tensor logical_and logical_or
