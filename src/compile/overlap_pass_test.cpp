@@ -65,6 +65,20 @@ TEST(OverlapPass, keeps_every_limit_by_the_verifiers_count) {
   }
 }
 
+// What is needed late is gathered early then, and all of it is held.
+TEST(OverlapPass, finds_back_to_what_the_original_order_held_from_one_that_holds_more) {
+  for (const std::string name : {"fsdp_llama_tiny", "fsdp_tp_llama_tiny"}) {
+    for (const std::string overlap : {"overlap(effort=fast)", "overlap"}) {
+      const auto raised = compile(shipped(name), options_of("raise_comms"));
+      ASSERT_TRUE(raised) << raised.error().to_string();
+      EXPECT_GT(raised->after.peak, raised->before.peak);
+      const auto compiled = compile(shipped(name), options_of("raise_comms," + overlap));
+      ASSERT_TRUE(compiled) << name << ": " << compiled.error().to_string();
+      EXPECT_LE(stats_of(*compiled->graph()).peak, raised->before.peak) << name;
+    }
+  }
+}
+
 TEST(OverlapPass, a_limit_out_of_reach_is_an_error_with_what_can_be_reached) {
   CompileOptions options = options_of("overlap");
   options.memory_limit.absolute = Bytes(1 << 20);

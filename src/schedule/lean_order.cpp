@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <set>
+#include <tuple>
 
 namespace hocket::overlap {
 
@@ -68,13 +69,18 @@ class Sinker {
   std::vector<std::int64_t> lowest_;  // by slot
 };
 
+std::vector<std::uint32_t> positions_in(const std::vector<UnitIndex>& order) {
+  std::vector<std::uint32_t> position(order.size());
+  for (std::uint32_t p = 0; p < order.size(); ++p) position[order[p]] = p;
+  return position;
+}
+
 constexpr std::size_t frugal_choices = 24;  // ready units that are compared, the first ones in the given order
 
 class Frugal {
  public:
   Frugal(const UnitGraph& units, const std::vector<UnitIndex>& order)
-      : units_(units), order_(order), position_(units.size()), missing_(units.size()), left_(units.buffers()) {
-    for (std::uint32_t p = 0; p < order.size(); ++p) position_[order[p]] = p;
+      : units_(units), order_(order), position_(positions_in(order)), missing_(units.size()), left_(units.buffers()) {
     for (std::uint32_t b = 0; b < units.buffers(); ++b)
       left_[b] = static_cast<std::uint32_t>(units.touched_by(b).size());
   }
@@ -125,7 +131,94 @@ class Frugal {
   std::set<std::uint32_t> ready_;  // positions in the given order
 };
 
+// With a stack of its own: a program may be a chain of a million units.
+class Demanded {
+ public:
+  Demanded(const UnitGraph& units, const std::vector<UnitIndex>& order)
+      : units_(units), order_(order), position_(positions_in(order)), seen_(units.size(), false) {
+    made_.reserve(units.size());
+  }
+
+  std::vector<UnitIndex> run() {
+    for (const UnitIndex u : order_) {
+      if (units_.after(u).empty()) demand(u);
+    }
+    return std::move(made_);
+  }
+
+ private:
+  struct Open {
+    UnitIndex unit;
+    std::vector<UnitIndex> needs;  // the first one last
+  };
+
+  void open(UnitIndex u) {
+    seen_[u] = true;
+    const auto before = units_.before(u);
+    std::vector<UnitIndex> needs(before.begin(), before.end());
+    std::sort(needs.begin(), needs.end(), [&](UnitIndex a, UnitIndex b) { return position_[a] > position_[b]; });
+    open_.push_back({u, std::move(needs)});
+  }
+
+  void demand(UnitIndex wanted) {
+    if (seen_[wanted]) return;
+    open(wanted);
+    while (!open_.empty()) {
+      Open& last = open_.back();
+      if (last.needs.empty()) {
+        made_.push_back(last.unit);
+        open_.pop_back();
+        continue;
+      }
+      const UnitIndex next = last.needs.back();
+      last.needs.pop_back();
+      if (!seen_[next]) open(next);
+    }
+  }
+
+  const UnitGraph& units_;
+  const std::vector<UnitIndex>& order_;
+  std::vector<std::uint32_t> position_;
+  std::vector<bool> seen_;
+  std::vector<Open> open_;
+  std::vector<UnitIndex> made_;
+};
+
 }  // namespace
+
+std::vector<UnitIndex> raised_order(const UnitGraph& units, const std::vector<UnitIndex>& order) {
+  const std::vector<std::uint32_t> position = positions_in(order);
+  std::vector<std::size_t> slot(units.size(), 0);  // from 1 on: the collective that it leads to, or which is the last one before it
+  std::size_t collectives = 0;
+  std::vector<UnitIndex> leading;
+  const auto take = [&](UnitIndex u) {
+    if (slot[u] != 0) return;
+    slot[u] = collectives;
+    leading.push_back(u);
+  };
+  for (const UnitIndex u : order) {
+    if (units.unit(u).kind != StepKind::collective) continue;
+    ++collectives;
+    leading.clear();
+    take(u);
+    for (std::size_t i = 0; i < leading.size(); ++i) std::ranges::for_each(units.before(leading[i]), take);
+  }
+  std::vector<char> leads(units.size());
+  for (const UnitIndex u : order) {
+    leads[u] = slot[u] != 0;
+    if (leads[u]) continue;
+    for (const UnitIndex earlier : units.before(u)) slot[u] = std::max(slot[u], slot[earlier]);
+  }
+  std::vector<UnitIndex> raised = order;
+  std::sort(raised.begin(), raised.end(), [&](UnitIndex a, UnitIndex b) {
+    return std::tuple(slot[a], !leads[a], position[a]) < std::tuple(slot[b], !leads[b], position[b]);
+  });
+  return raised;
+}
+
+std::vector<UnitIndex> demanded_order(const UnitGraph& units, const std::vector<UnitIndex>& order) {
+  return Demanded(units, order).run();
+}
 
 std::vector<UnitIndex> frugal_order(const UnitGraph& units, const std::vector<UnitIndex>& order) {
   return Frugal(units, order).run();

@@ -44,9 +44,9 @@ std::vector<Time> OverlapSearch::priorities_of(const Setting& setting, const Rec
   std::vector<Time> priority;
   switch (setting.priority) {
     case Priority::position: priority = position_; break;
-    case Priority::lean_position: priority = lean_position_; break;
+    case Priority::lean_position: priority = lean_.position; break;
     case Priority::latest: priority = latest_starts(units_, original_, comm(), true); break;
-    case Priority::lean_latest: priority = latest_starts(units_, lean_, comm(), true); break;
+    case Priority::lean_latest: priority = latest_starts(units_, lean_.order, comm(), true); break;
     case Priority::tail: priority = latest_starts(units_, original_, comm(), false); break;
     case Priority::backward:
       priority = parent == nullptr ? position_ : backward_starts(units_, parent->made.begin, comm());
@@ -86,13 +86,13 @@ MadeOrder OverlapSearch::make(const Setting& setting, const Candidate* parent) {
 const std::vector<UnitIndex>& OverlapSearch::guide_of(const Setting& setting, const Candidate* parent) const {
   switch (setting.guide) {
     case Guide::original: return original_;
-    case Guide::parent: return parent != nullptr ? parent->made.order : lean_;
+    case Guide::parent: return parent != nullptr ? parent->made.order : lean_.order;
     case Guide::early_ready:
     case Guide::early_needed:
     case Guide::early_half: return early_of(setting)->order;
     case Guide::lean: break;
   }
-  return lean_;
+  return lean_.order;
 }
 
 const EarlyOrder* OverlapSearch::early_of(const Setting& setting) const {

@@ -29,8 +29,10 @@ constexpr std::uint64_t no_end = std::numeric_limits<std::uint64_t>::max();
 constexpr std::uint64_t most_of_a_minute = 400'000'000;
 constexpr std::array<Budget, 3> budgets = {
     {{14, 30'000, no_end}, {520, 2'200'000, no_end}, {40'000, 360'000'000, most_of_a_minute}}};
-// A search within less memory than there is takes one part in so many of what the one within all of it takes.
-constexpr std::uint64_t parts_for_tight = 3;
+// A search that comes before the one with the best guide and all memory takes one part in so many of what that takes.
+constexpr std::uint64_t parts_for_short = 3;
+// A raised order has to hold so much less to be worth a search; one of those searches has so much more memory than it holds.
+constexpr double clearly_less = 0.95, little_more = 1.05;
 constexpr Size parts_of_room = 2;  // between the original order's peak and the limit, for search_within_less()
 // Of the largest effort's budget, one part in so many for scatter() and for explore(); refine() has all of it once more.
 constexpr std::uint64_t scattered_share = 3, explored_share = 6;
@@ -216,51 +218,83 @@ Size OverlapSearch::peak_of(const std::vector<UnitIndex>& order) {
   return memory.guide_peak();
 }
 
-// The guides keep the limit wherever an order is found that does.
+// The guides keep the limit wherever an order is found that does. A raised order that holds clearly less takes the lean one's place.
 void OverlapSearch::find_guides(const std::vector<StepIndex>& original) {
+  const auto twice_lean = [&](const std::vector<UnitIndex>& order) {
+    return lean_order(units_, lean_order(units_, order));
+  };
   original_ = units_.order_of(original);
-  lean_ = lean_order(units_, lean_order(units_, original_));
+  lean_.order = twice_lean(original_);
   position_ = positions(original_);
-  lean_position_ = positions(lean_);
-  Size least = peak_of(lean_);
-  if (const Size peak = peak_of(original_); peak > limit_) original_ = lean_;
-  else if (least > peak) lean_ = original_, least = peak;
-  if (least <= limit_) return;
-  for (const auto& start : {original_, frugal_order(units_, original_)}) {
-    auto order = lean_order(units_, frugal_order(units_, start));
+  lean_.position = positions(lean_.order);
+  auto raised = twice_lean(raised_order(units_, original_));
+  Size least = peak_of(lean_.order);
+  if (const Size peak = peak_of(original_); peak > limit_) original_ = lean_.order;
+  else if (least > peak) lean_.order = original_, least = peak;
+  const Size raised_peak = peak_of(raised);
+  const bool clearly = static_cast<double>(raised_peak) < clearly_less * static_cast<double>(least);
+  const auto try_lean = [&](const std::vector<UnitIndex>& start) {
+    auto order = lean_order(units_, start);
     if (const Size peak = peak_of(order); peak < least) {
       least = peak;
-      lean_ = original_ = std::move(order);
+      lean_.order = original_ = std::move(order);
     }
+  };
+  if (least > limit_) {
+    for (const auto& start : {original_, frugal_order(units_, original_)}) try_lean(frugal_order(units_, start));
   }
+  if (least > limit_) {
+    const auto demanded = demanded_order(units_, units_.order_of(original));
+    for (const auto& start : {demanded, frugal_order(units_, demanded), frugal_order(units_, raised)}) try_lean(start);
+  }
+  if (!clearly || raised_peak > limit_) return;
+  if (least <= limit_) other_lean_ = lean_;
+  else original_ = raised;
+  raised_ = true;
+  lean_.order = std::move(raised);
+  lean_.position = positions(lean_.order);
 }
 
 // For the limit as it is.
 void OverlapSearch::find_early_guides() {
   constexpr double half = 0.5;
-  const auto early = [&](double share, Prefer prefer) { return early_order(units_, lean_, limit_, share, prefer); };
+  const auto early = [&](double share, Prefer prefer) { return early_order(units_, lean_.order, limit_, share, prefer); };
   early_ = {early(most_left, Prefer::soon_ready), early(most_left, Prefer::soon_needed),
             early(half, Prefer::soon_needed)};
   if (std::any_of(early_.begin(), early_.end(), [](const EarlyOrder& one) { return one.moved.empty(); })) early_ = {};
 }
 
-// A search that may hold more takes other turns, and at times worse ones: a short one within the original order's memory comes first. The
-// other begins as if that had not been. The largest effort does all this too, so that it finds nothing worse.
+// A search that may hold more, or has another guide, takes other turns, and at times worse ones: others, most of them short, come
+// before the last one, which begins as if they had not been. The largest effort does all this too, so that it finds nothing worse.
 void OverlapSearch::search_as_default() {
-  std::optional<Plan> tight;
-  if (original_peak_ < limit_) {
-    const Plan begin = plan_;
-    const Size limit = std::exchange(limit_, original_peak_);
-    part_ = parts_for_tight;
+  const Plan begin = plan_;
+  std::optional<Plan> best;
+  // True: there is nothing better.
+  const auto search_within = [&](Size limit, std::uint64_t part) {
+    const Size whole = std::exchange(limit_, limit);
+    part_ = part;
     search(Effort::standard);
     part_ = 1;
-    limit_ = limit;
-    if (perfect()) return;
-    tight = std::exchange(plan_, begin);
+    limit_ = whole;
+    if (perfect()) return true;
+    if (!best || plan_.time < best->time) best = plan_;
+    plan_ = begin;
     dice_ = {};
+    return false;
+  };
+  if (original_peak_ < limit_ && search_within(original_peak_, parts_for_short)) return;
+  if (!other_lean_.order.empty()) {
+    std::swap(lean_, other_lean_);
+    const bool found = search_within(limit_, original_peak_ <= limit_ ? parts_for_short : 1);
+    std::swap(lean_, other_lean_);
+    if (found) return;
+  }
+  if (raised_) {
+    const auto less = static_cast<Size>(little_more * static_cast<double>(peak_of(lean_.order)));
+    if (less < limit_ && search_within(less, parts_for_short)) return;
   }
   search(Effort::standard);
-  if (tight && tight->time < plan_.time) plan_ = std::move(*tight);
+  if (best && best->time < plan_.time) plan_ = std::move(*best);
 }
 
 // One search after the other, each from the plan of the last, within less memory first: cheap beside what follows.
@@ -303,7 +337,7 @@ std::vector<StepIndex> OverlapSearch::early_steps() {
   const auto original = steps_.original_order();
   find_limits(original);
   find_guides(original);
-  return units_.steps_in(early_order(units_, lean_, limit_, most_left, Prefer::soon_ready).moved);
+  return units_.steps_in(early_order(units_, lean_.order, limit_, most_left, Prefer::soon_ready).moved);
 }
 
 OverlapPlan OverlapSearch::run() {
@@ -315,7 +349,7 @@ OverlapPlan OverlapSearch::run() {
   find_limits(original);
   find_guides(original);
   const bool kept = original_peak_ <= limit_;
-  plan_.order = kept ? original : units_.steps_in(lean_);
+  plan_.order = kept ? original : units_.steps_in(lean_.order);
   plan_.time = time_of(plan_.order);
   plan_.peak = memory_curve(steps_, plan_.order).peak.count;
   if (options_.early && plan_.peak <= limit_) {

@@ -27,6 +27,11 @@ class OverlapSearch {
     bool alike(const Setting& other) const;  // the same buckets and window
   };
 
+  struct Lean {
+    std::vector<UnitIndex> order;
+    std::vector<Time> position;  // of each unit in it
+  };
+
   // The best order so far, and what it takes to make others close to it.
   struct Plan {
     Time time = 0;
@@ -85,9 +90,12 @@ class OverlapSearch {
   Dice dice_;
   Size limit_ = 0, original_peak_ = 0;
   Time all_compute_ = 0;  // of the steps as they are, without copies for buckets
-  std::vector<UnitIndex> original_, lean_;
+  std::vector<UnitIndex> original_;
+  Lean lean_;
+  bool raised_ = false;  // the lean one is
+  Lean other_lean_;      // where a raised order has taken the place of one that keeps the limit, too
   std::array<EarlyOrder, early_guides> early_;  // all empty if nothing can go in front of the peak
-  std::vector<Time> position_, lean_position_;
+  std::vector<Time> position_;
   std::vector<Candidate> best_;  // by time, few, no two alike
   std::size_t tried_ = 0, improved_at_ = 0;
   // Of the search that is going on.

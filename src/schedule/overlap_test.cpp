@@ -271,5 +271,52 @@ TEST(Overlap, says_what_can_be_reached_where_the_limit_is_too_low) {
   EXPECT_GT(plan.peak, Bytes(1));
 }
 
+// All forward passes, then all backward passes, which reduce their gradients: holds what all forward passes have computed.
+Graph micro_batches(int batches, int layers) {
+  GraphBuilder b("micro_batches");
+  const GroupId group = b.group("dp", std::vector<Rank>{Rank{0}, Rank{1}});
+  b.world(2, 0);
+  std::vector<NodeId> weights;
+  for (int i = 0; i < layers; ++i) weights.push_back(b.input(fmt::format("w{}", i), Dtype::f32, {8, 8}));
+  std::vector<std::vector<NodeId>> values;
+  for (int batch = 0; batch < batches; ++batch) {
+    values.push_back({b.input(fmt::format("x{}", batch), Dtype::f32, {8, 8})});
+    for (const NodeId weight : weights) values.back().push_back(b.op("aten.mm", {values.back().back(), weight}));
+  }
+  std::vector<NodeId> gradients(weights.size(), NodeId::none());
+  for (const auto& forward : values) {
+    NodeId gradient = forward.back();
+    for (std::size_t i = weights.size(); i-- > 0;) {
+      const NodeId own = b.op("aten.mm", {gradient, forward[i]});
+      const NodeId sum = b.op("_c10d_functional.wait_tensor", {b.op("_c10d_functional.all_reduce", {own, "sum", group})});
+      gradients[i] = gradients[i].valid() ? b.op("aten.add.Tensor", {gradients[i], sum}) : sum;
+      gradient = b.op("aten.mm", {gradient, weights[i]});
+    }
+  }
+  b.output(gradients);
+  return *b.finish();
+}
+
+TEST(Overlap, runs_a_backward_pass_before_the_next_forward_pass_where_memory_is_short) {
+  constexpr int batches = 4, layers = 12;
+  const Graph graph = micro_batches(batches, layers);
+  const std::vector<Nanoseconds> times(graph.size(), Nanoseconds::from_picoseconds(1'000'000));
+  const auto steps = StepGraph::of(graph, times, {.keep_collective_order = false});
+  ASSERT_TRUE(steps);
+  constexpr std::int64_t tensor = 8 * 8 * 4, inputs = layers + batches;
+  EXPECT_GE(memory_curve(*steps, steps->original_order()).peak.count, (inputs + batches * layers) * tensor);
+  OverlapOptions options;
+  // The gradients, what one forward pass has computed, and a little.
+  options.memory_limit = Bytes((inputs + 2 * layers + 4) * tensor);
+  for (const Effort effort : {Effort::fast, Effort::standard}) {
+    options.effort = effort;
+    const OverlapPlan plan = plan_overlap(*steps, options);
+    EXPECT_TRUE(plan.within_limit);
+    EXPECT_LE(memory_curve(*steps, plan.order).peak, *options.memory_limit);
+    EXPECT_EQ(plan.step_time, timeline(*steps, plan.order).step_time);
+    EXPECT_LE(plan.step_time, timeline(*steps, steps->original_order()).step_time);
+  }
+}
+
 }  // namespace
 }  // namespace hocket
