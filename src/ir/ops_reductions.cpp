@@ -267,7 +267,8 @@ void add_reduction_ops(OpTable& table) {
   add_aten(table, {"var_mean.correction", "std_mean.correction"},
            fresh(reductions<Reduced::magnitude, Reduced::same, 1, nowhere>));
   add_aten(table, {"aminmax"}, fresh(reductions<Reduced::same, Reduced::same>));
-  add_aten(table, {"max.dim", "min.dim", "median.dim", "mode"}, fresh(reductions_along<Reduced::same, Reduced::index, 1>));
+  add_aten(table, {"max.dim", "min.dim", "median.dim", "mode"},
+           fresh(reductions_along<Reduced::same, Reduced::index, 1>));
   add_aten(table, {"kthvalue"}, fresh(reductions_along<Reduced::same, Reduced::index, 2>));
   add_aten(table, {"norm.Scalar", "norm.ScalarOpt_dtype"}, fresh(reduction<Reduced::magnitude>));
   add_aten(table, {"norm.ScalarOpt_dim", "norm.ScalarOpt_dim_dtype", "linalg_vector_norm"},

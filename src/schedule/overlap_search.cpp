@@ -258,7 +258,9 @@ void OverlapSearch::find_guides(const std::vector<StepIndex>& original) {
 // For the limit as it is.
 void OverlapSearch::find_early_guides() {
   constexpr double half = 0.5;
-  const auto early = [&](double share, Prefer prefer) { return early_order(units_, lean_.order, limit_, share, prefer); };
+  const auto early = [&](double share, Prefer prefer) {
+    return early_order(units_, lean_.order, limit_, share, prefer);
+  };
   early_ = {early(most_left, Prefer::soon_ready), early(most_left, Prefer::soon_needed),
             early(half, Prefer::soon_needed)};
   if (std::any_of(early_.begin(), early_.end(), [](const EarlyOrder& one) { return one.moved.empty(); })) early_ = {};

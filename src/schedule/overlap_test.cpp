@@ -288,7 +288,8 @@ Graph micro_batches(int batches, int layers) {
     NodeId gradient = forward.back();
     for (std::size_t i = weights.size(); i-- > 0;) {
       const NodeId own = b.op("aten.mm", {gradient, forward[i]});
-      const NodeId sum = b.op("_c10d_functional.wait_tensor", {b.op("_c10d_functional.all_reduce", {own, "sum", group})});
+      const NodeId sum =
+          b.op("_c10d_functional.wait_tensor", {b.op("_c10d_functional.all_reduce", {own, "sum", group})});
       gradients[i] = gradients[i].valid() ? b.op("aten.add.Tensor", {gradients[i], sum}) : sum;
       gradient = b.op("aten.mm", {gradient, weights[i]});
     }
