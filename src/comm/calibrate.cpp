@@ -20,8 +20,8 @@ namespace {
 using Clock = std::chrono::steady_clock;
 using Sizes = std::vector<std::int64_t>;
 
-constexpr std::int64_t KiB = 1024;
-constexpr std::int64_t MiB = 1024 * KiB;
+constexpr std::int64_t kib = 1024;
+constexpr std::int64_t mib = 1024 * kib;
 constexpr int comparisons = 73;  // of one calibration, the second looks included
 constexpr int least_pairs = 3;
 constexpr int most_pairs = 101;
@@ -209,7 +209,7 @@ Status Calibrator::choose_block(std::string name, std::int64_t Tuning::*field, s
   TunedChoice choice{std::move(name), before, before, 1, "nothing gains 5 %"};
   std::int64_t best = before;
   double best_ratio = 1 - least_gain;
-  for (const std::int64_t block : {32 * KiB, 64 * KiB, 128 * KiB, 256 * KiB}) {
+  for (const std::int64_t block : {32 * kib, 64 * kib, 128 * kib, 256 * kib}) {
     if (block == before) continue;
     HOCKET_TRY(const double found, ratio_of_block(field, block, uses));
     if (found >= best_ratio) continue;
@@ -229,12 +229,12 @@ Status Calibrator::choose_block(std::string name, std::int64_t Tuning::*field, s
 
 Status Calibrator::block() {
   const std::vector<Use> uses = {
-      {{Operator::all_reduce}, MiB}, {{Operator::all_reduce}, 4 * MiB}, {{Operator::all_gather, false}, 4 * MiB}};
+      {{Operator::all_reduce}, mib}, {{Operator::all_reduce}, 4 * mib}, {{Operator::all_gather, false}, 4 * mib}};
   return choose_block("block", &Tuning::block, uses);
 }
 
 Status Calibrator::broadcast_block() {
-  const std::vector<Use> uses = {{{Operator::broadcast, false}, MiB}, {{Operator::broadcast, false}, 4 * MiB}};
+  const std::vector<Use> uses = {{{Operator::broadcast, false}, mib}, {{Operator::broadcast, false}, 4 * mib}};
   return choose_block("broadcast_block", &Tuning::broadcast_block, uses);
 }
 
@@ -242,7 +242,7 @@ Status Calibrator::whole_until() {
   return answer({"whole_until",
                  &Tuning::whole_until,
                  true,
-                 {32 * KiB, 64 * KiB, 128 * KiB, 256 * KiB, 512 * KiB},
+                 {32 * kib, 64 * kib, 128 * kib, 256 * kib, 512 * kib},
                  {{Operator::all_reduce}},
                  [](Tuning& tuning, std::int64_t size, bool blocks) { tuning.whole_until = blocks ? 0 : size; },
                  "one round",
@@ -253,7 +253,7 @@ Status Calibrator::one_shot_until() {
   return answer({"one_shot_until",
                  &Tuning::one_shot_until,
                  true,
-                 {16 * KiB, 64 * KiB, 256 * KiB, MiB, 4 * MiB},
+                 {16 * kib, 64 * kib, 256 * kib, mib, 4 * mib},
                  {{Operator::all_reduce}},
                  [](Tuning& tuning, std::int64_t, bool two) { tuning.one_shot_until = two ? 0 : Tuning::always; },
                  "one_shot",
@@ -265,7 +265,7 @@ Status Calibrator::streaming_from() {
       {"streaming_from",
        &Tuning::streaming_from,
        false,
-       {MiB, 4 * MiB, 16 * MiB, 32 * MiB},
+       {mib, 4 * mib, 16 * mib, 32 * mib},
        {{Operator::all_reduce, false}, {Operator::all_gather, false}},
        [](Tuning& tuning, std::int64_t, bool streams) { tuning.streaming_from = streams ? 0 : Tuning::always; },
        "writing through the cache",
@@ -276,7 +276,7 @@ Status Calibrator::pushing_streams_from() {
   return answer({"pushing_streams_from",
                  &Tuning::pushing_streams_from,
                  false,
-                 {256 * KiB, MiB, 4 * MiB, 16 * MiB},
+                 {256 * kib, mib, 4 * mib, 16 * mib},
                  {{Operator::all_gather, false, true}, {Operator::broadcast, false, true}},
                  [](Tuning& tuning, std::int64_t, bool streams) {
                    tuning.pushing_streams_from = streams ? 0 : Tuning::always;
@@ -291,7 +291,7 @@ Status Calibrator::pulling_from() {
   return answer({"pulling_from",
                  &Tuning::pulling_from,
                  false,
-                 {256 * KiB, MiB, 4 * MiB, 16 * MiB},
+                 {256 * kib, mib, 4 * mib, 16 * mib},
                  {{Operator::reduce_scatter, false, true, true}, {Operator::broadcast, true, true, true}},
                  [](Tuning& tuning, std::int64_t, bool pulls) { tuning.pulling_from = pulls ? 0 : Tuning::always; },
                  "copying through the slots",
@@ -302,7 +302,7 @@ Status Calibrator::reading_from() {
   return answer({"reading_from",
                  &Tuning::reading_from,
                  false,
-                 {256 * KiB, MiB, 4 * MiB, 16 * MiB},
+                 {256 * kib, mib, 4 * mib, 16 * mib},
                  {{Operator::all_to_all, false}},
                  [](Tuning& tuning, std::int64_t, bool reads) { tuning.reading_from = reads ? 0 : Tuning::always; },
                  "copying through shared memory",

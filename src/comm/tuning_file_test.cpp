@@ -19,7 +19,6 @@ namespace hocket {
 namespace {
 
 using Json = nlohmann::ordered_json;
-using ::testing::HasSubstr;
 
 constexpr std::int64_t many_cores = 1000;
 

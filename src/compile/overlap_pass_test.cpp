@@ -225,7 +225,7 @@ TEST(OverlapPass, the_largest_effort_gathers_again_where_that_pays) {
     EXPECT_TRUE(same_values(graph, *compiled->graph()));
     return std::move(*compiled);
   };
-  constexpr std::int64_t gathered = 256 * 64 * 4;
+  constexpr std::int64_t gathered = std::int64_t{256} * 64 * 4;
   constexpr std::int64_t room = gathered + gathered * 3 / 4;
   const Compiled plain = steps_in(room, "overlap");
   const Compiled most = steps_in(room, "overlap(effort=max)");

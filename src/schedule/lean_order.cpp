@@ -204,7 +204,7 @@ std::vector<UnitIndex> raised_order(const UnitGraph& units, const std::vector<Un
     take(u);
     for (std::size_t i = 0; i < leading.size(); ++i) std::ranges::for_each(units.before(leading[i]), take);
   }
-  std::vector<char> leads(units.size());
+  std::vector<bool> leads(units.size());
   for (const UnitIndex u : order) {
     leads[u] = slot[u] != 0;
     if (leads[u]) continue;

@@ -221,7 +221,7 @@ TEST(Overlap, looks_no_further_once_all_communication_is_hidden) {
   OverlapOptions options;
   options.memory_limit = Bytes(1 << 20);
   const OverlapPlan plan = plan_overlap(*steps, options);
-  EXPECT_EQ(plan.step_time, Nanoseconds::from_picoseconds(101 * 1'000'000));
+  EXPECT_EQ(plan.step_time, Nanoseconds::from_picoseconds(101'000'000));
   EXPECT_LT(plan.orders_tried, 10U);
 }
 
@@ -272,14 +272,14 @@ TEST(Overlap, says_what_can_be_reached_where_the_limit_is_too_low) {
 }
 
 // All forward passes, then all backward passes, which reduce their gradients: holds what all forward passes have computed.
-Graph micro_batches(int batches, int layers) {
+Graph micro_batches(std::int64_t batches, std::int64_t layers) {
   GraphBuilder b("micro_batches");
   const GroupId group = b.group("dp", std::vector<Rank>{Rank{0}, Rank{1}});
   b.world(2, 0);
   std::vector<NodeId> weights;
-  for (int i = 0; i < layers; ++i) weights.push_back(b.input(fmt::format("w{}", i), Dtype::f32, {8, 8}));
+  for (std::int64_t i = 0; i < layers; ++i) weights.push_back(b.input(fmt::format("w{}", i), Dtype::f32, {8, 8}));
   std::vector<std::vector<NodeId>> values;
-  for (int batch = 0; batch < batches; ++batch) {
+  for (std::int64_t batch = 0; batch < batches; ++batch) {
     values.push_back({b.input(fmt::format("x{}", batch), Dtype::f32, {8, 8})});
     for (const NodeId weight : weights) values.back().push_back(b.op("aten.mm", {values.back().back(), weight}));
   }
@@ -299,12 +299,12 @@ Graph micro_batches(int batches, int layers) {
 }
 
 TEST(Overlap, runs_a_backward_pass_before_the_next_forward_pass_where_memory_is_short) {
-  constexpr int batches = 4, layers = 12;
+  constexpr std::int64_t batches = 4, layers = 12;
   const Graph graph = micro_batches(batches, layers);
   const std::vector<Nanoseconds> times(graph.size(), Nanoseconds::from_picoseconds(1'000'000));
   const auto steps = StepGraph::of(graph, times, {.keep_collective_order = false});
   ASSERT_TRUE(steps);
-  constexpr std::int64_t tensor = 8 * 8 * 4, inputs = layers + batches;
+  constexpr std::int64_t tensor = 256, inputs = layers + batches;
   EXPECT_GE(memory_curve(*steps, steps->original_order()).peak.count, (inputs + batches * layers) * tensor);
   OverlapOptions options;
   // The gradients, what one forward pass has computed, and a little.
