@@ -145,7 +145,7 @@ void Calibrator::choose(TunedChoice choice, std::int64_t Tuning::*field) {
   choices.push_back(std::move(choice));
 }
 
-// The other way over the one way.
+// The other way over the one way; 1 where what one operator gains another one loses.
 Result<double> Calibrator::ratio(const Question& question, std::int64_t size) {
   Tuning one = tuning_;
   Tuning other = tuning_;
@@ -155,7 +155,9 @@ Result<double> Calibrator::ratio(const Question& question, std::int64_t size) {
   for (const Shape& shape : question.shapes) {
     HOCKET_TRY(ratios.emplace_back(), ratio(shape, size, one, other));
   }
-  return geometric_mean(ratios);
+  const auto [least, most] = std::ranges::minmax(ratios);
+  const bool some_lose = least < 1 - least_gain && most > 1 + least_gain;
+  return some_lose ? 1 : geometric_mean(ratios);
 }
 
 Status Calibrator::answer(const Question& question) {
@@ -286,8 +288,15 @@ Status Calibrator::pushing_streams_from() {
                  "writing past the cache"});
 }
 
-// Filled, because that is what pulling makes slower.
+// Filled, because that is what pulling makes slower: twice as slow between cores that are far apart, while it gains a third between near
+// ones. So it stays as it is where nobody would see that the cores have been moved.
 Status Calibrator::pulling_from() {
+  if (where_.round_ns == 0) {
+    const std::int64_t kept = defaults_.pulling_from;
+    choices.push_back(
+        {"pulling_from", kept, kept, 1, "not measured: ranks that share cores can't see how far apart these are"});
+    return {};
+  }
   return answer({"pulling_from",
                  &Tuning::pulling_from,
                  false,

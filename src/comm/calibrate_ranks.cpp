@@ -91,7 +91,11 @@ class CalibrationRanks::Rank {
   }
   Status run_once(const Trial& trial, int value) {
     const GroupCall call = call_of(trial);
-    if (trial.fills) std::memset(const_cast<void*>(call.first.input), value, static_cast<std::size_t>(trial.bytes));
+    // As a program does: memset has ways of its own, after which others read faster.
+    if (trial.fills) {
+      std::fill_n(static_cast<float*>(const_cast<void*>(call.first.input)), trial.bytes / std::int64_t{sizeof(float)},
+                  static_cast<float>(value));
+    }
     return transport_.run(call);
   }
   GroupCall barrier() { return call_of(Operator::barrier, Dtype::u8, nullptr, nullptr, 0); }

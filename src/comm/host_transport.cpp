@@ -92,7 +92,8 @@ Cut HostTransport::cut_of(const GroupCall& call, std::int64_t whole) const {
   else if (whole <= tuning_.whole_until) cut.block = tuning_.whole_until;
   else cut.block = call.op == Operator::broadcast ? tuning_.broadcast_block : tuning_.block;
   // At least a cache line for every rank.
-  cut.block = std::clamp<std::int64_t>(cut.block, (std::int64_t{rounds_->size()} + 1) * 2 * cache_line, Rounds::slot_bytes);
+  cut.block =
+      std::clamp<std::int64_t>(cut.block, (std::int64_t{rounds_->size()} + 1) * 2 * cache_line, Rounds::slot_bytes);
   // Small calls have a small slot, which holds all shares in one round.
   if (rounds_->small_slot() > 0) cut.block = rounds_->small_slot();
   cut.streaming = whole >= tuning_.streaming_from && !in_place(call);
