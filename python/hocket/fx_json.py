@@ -297,6 +297,7 @@ class Writer:
 
 
 def check_static(tensor: torch.Tensor) -> None:
+    """Raises NotRepresentable where its sizes are not numbers."""
     numbers = [*tensor.shape, *tensor.stride(), tensor.storage_offset()]
     if not all(isinstance(number, int) for number in numbers):
         raise NotRepresentable("its sizes are dynamic")
