@@ -26,9 +26,8 @@ class DistributedBackend final : public c10d::Backend {
   // For memory that stays after the group.
   const Communicator& communicator_of_memory() const;
 
-  const std::string getBackendName() const override {
-    return "hocket";
-  }  // NOLINT(readability-const-return-type) as PyTorch's
+  // NOLINTNEXTLINE(readability-const-return-type): as PyTorch's
+  const std::string getBackendName() const override { return "hocket"; }
   c10::intrusive_ptr<Options> getBackendOptions() override { return options_; }
   bool supportsSplitting() const override { return true; }
   bool supportsCoalescing() const override { return true; }
