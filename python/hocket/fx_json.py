@@ -76,14 +76,22 @@ def is_wait(node: fx.Node) -> bool:
     )
 
 
+def list_and_place(getitem: fx.Node) -> tuple[list[Any] | tuple[Any, ...], int]:
+    """The example values of the list that an element is taken from, and which one it is."""
+    source, index = getitem.args
+    values = source.meta.get("val")
+    if not isinstance(values, (list, tuple)) or not isinstance(index, int):
+        raise NotRepresentable(f"node {getitem.name} takes what is no element of a list")
+    return values, index
+
+
 def example_of(node: fx.Node) -> Any:
     """The example value of a result. Tracing keeps none for what is no tensor."""
     if "val" in node.meta:
         return node.meta["val"]
     if node.target is operator.getitem:
-        source, index = node.args
-        values = source.meta.get("val")
-        if isinstance(values, (list, tuple)) and isinstance(index, int) and not tensors_of(values[index]):
+        values, index = list_and_place(node)
+        if not tensors_of(values[index]):
             return values[index]
     elif isinstance(node.target, torch._ops.OpOverload) and not node.target._schema.returns:
         return None
@@ -236,11 +244,9 @@ class Writer:
     def storages_for(self, node: fx.Node, spec: dict[str, Any], tensors: list[torch.Tensor]) -> list[int]:
         found: list[int] = []
         if node.target is operator.getitem:
-            source, index = node.args
-            if not isinstance(source.meta["val"], (list, tuple)) or not isinstance(index, int):
-                raise NotRepresentable(f"node {node.name} takes what is no element of a list")
-            first = len(tensors_of(source.meta["val"][:index]))  # what is no tensor in the list has no storage
-            found = self.storage_of[source][first : first + len(tensors)]
+            values, index = list_and_place(node)
+            first = len(tensors_of(values[:index]))  # what is no tensor in the list has no storage
+            found = self.storage_of[node.args[0]][first : first + len(tensors)]
         elif "view_of" in spec and tensors:
             source = next(one for one in node.all_input_nodes if self.ids[one] == spec["view_of"])
             found = (self.storage_of[source][:1] or [self.fresh(tensors[0], spec["id"])]) * len(tensors)

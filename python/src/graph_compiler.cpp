@@ -19,12 +19,18 @@ T value_of(Result<T> result) {
   return std::move(*result);
 }
 
-Graph sound_graph(const std::string& json) {
-  Result<Graph> graph = read_graph_json(json, "the FX graph");
+constexpr const char* source = "the FX graph";
+
+Graph read(const std::string& json) {
+  Result<Graph> graph = read_graph_json(json, source);
   if (!graph) throw UnreadableGraph(graph.error().to_string());
-  const std::vector<Problem> problems = verify(*graph);
-  if (!problems.empty()) throw UnreadableGraph(to_error(problems, "the FX graph").to_string());
   return std::move(*graph);
+}
+
+// Of a compilation that failed: was it the graph, whatever the options?
+void throw_if_unsound(const Graph& graph) {
+  const std::vector<Problem> problems = verify(graph);
+  if (!problems.empty()) throw UnreadableGraph(to_error(problems, source).to_string());
 }
 
 nlohmann::ordered_json measures_of(const Measures& measures) {
@@ -47,13 +53,15 @@ void keep_to_pytorch(PassCall& call) {
 }  // namespace
 
 CompiledGraph compile_graph(const std::string& json, const GraphRequest& request) {
-  Graph graph = sound_graph(json);
+  Graph graph = read(json);
   CompileOptions options;
   options.cost.machine = value_of(find_machine(request.machine));
   options.memory_limit = value_of(parse_memory_limit(request.memory_limit));
   options.passes = request.passes.empty() ? default_passes() : value_of(parse_passes(request.passes));
   for (PassCall& call : options.passes) keep_to_pytorch(call);
-  Compiled compiled = value_of(compile(Subject(graph), options));
+  Result<Compiled> result = compile(Subject(graph), options);
+  if (!result) throw_if_unsound(graph);
+  Compiled compiled = value_of(std::move(result));
   TORCH_CHECK_VALUE(compiled.graph() != nullptr, "the passes \"", request.passes,
                     "\" make a program of steps, which has no form in FX: leave out lower and what follows it");
   return {std::move(graph), std::move(compiled), std::move(options)};

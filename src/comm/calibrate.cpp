@@ -292,9 +292,9 @@ Status Calibrator::pushing_streams_from() {
 // ones. So it stays as it is where nobody would see that the cores have been moved.
 Status Calibrator::pulling_from() {
   if (where_.round_ns == 0) {
-    const std::int64_t kept = defaults_.pulling_from;
-    choices.push_back(
-        {"pulling_from", kept, kept, 1, "not measured: ranks that share cores can't see how far apart these are"});
+    const std::int64_t kept = tuning_.pulling_from;
+    choose({"pulling_from", kept, kept, 1, "not measured: ranks that share cores can't see how far apart these are"},
+           &Tuning::pulling_from);
     return {};
   }
   return answer({"pulling_from",

@@ -188,8 +188,8 @@ class Demanded {
 
 std::vector<UnitIndex> raised_order(const UnitGraph& units, const std::vector<UnitIndex>& order) {
   const std::vector<std::uint32_t> position = positions_in(order);
-  std::vector<std::size_t> slot(units.size(),
-                                0);  // from 1 on: the collective that it leads to, or which is the last one before it
+  // By unit: which collective it leads to, or is right behind of. 0: none.
+  std::vector<std::size_t> slot(units.size(), 0);
   std::size_t collectives = 0;
   std::vector<UnitIndex> leading;
   const auto take = [&](UnitIndex u) {

@@ -13,8 +13,8 @@ std::vector<UnitIndex> lean_order(const UnitGraph& units, const std::vector<Unit
 // original order does not keep.
 std::vector<UnitIndex> frugal_order(const UnitGraph& units, const std::vector<UnitIndex>& order);
 
-// Every collective with all that leads to it as early as it can be, and right behind it what leads to none. With several micro-batches this runs the backward
-// pass of the first one before the forward pass of the second one.
+// Every collective with all that leads to it as early as it can be, and right behind it what leads to none. With several
+// micro-batches this runs the backward pass of the first one before the forward pass of the second one.
 std::vector<UnitIndex> raised_order(const UnitGraph& units, const std::vector<UnitIndex>& order);
 
 // Nothing before somebody needs it: what a unit needs comes right before it, what a later one of those needs right before that one.

@@ -223,11 +223,12 @@ void OverlapSearch::find_guides(const std::vector<StepIndex>& original) {
   const auto twice_lean = [&](const std::vector<UnitIndex>& order) {
     return lean_order(units_, lean_order(units_, order));
   };
-  original_ = units_.order_of(original);
-  lean_.order = twice_lean(original_);
-  position_ = positions(original_);
+  const std::vector<UnitIndex> given = units_.order_of(original);
+  original_ = given;
+  lean_.order = twice_lean(given);
+  position_ = positions(given);
   lean_.position = positions(lean_.order);
-  auto raised = twice_lean(raised_order(units_, original_));
+  auto raised = twice_lean(raised_order(units_, given));
   Size least = peak_of(lean_.order);
   if (const Size peak = peak_of(original_); peak > limit_) original_ = lean_.order;
   else if (least > peak) lean_.order = original_, least = peak;
@@ -244,7 +245,7 @@ void OverlapSearch::find_guides(const std::vector<StepIndex>& original) {
     for (const auto& start : {original_, frugal_order(units_, original_)}) try_lean(frugal_order(units_, start));
   }
   if (least > limit_) {
-    const auto demanded = demanded_order(units_, units_.order_of(original));
+    const auto demanded = demanded_order(units_, given);
     for (const auto& start : {demanded, frugal_order(units_, demanded), frugal_order(units_, raised)}) try_lean(start);
   }
   if (!clearly || raised_peak > limit_) return;
